@@ -1,0 +1,1 @@
+"""Collects answers: studies, items, workers, sittings, assignments and annotations."""

@@ -1,0 +1,192 @@
+"""Lease, renew, give back, expire.
+
+Locks are taken in one order: the worker's qualifications, items (by primary key), then assignments. A lease skips items
+that somebody else has locked, and waits for them only before it would say that there is nothing left.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from django.db import connection, transaction
+from django.db.models import Exists, F, OuterRef, QuerySet
+
+from annotation.errors import Closed, NothingLeft, NotQualified, Revoked, UnknownStage
+from annotation.events import SYSTEM, actor, event, record
+from annotation.lifecycle import ASSIGNMENT, SITTING
+from annotation.models import Assignment, Item, Qualification, Sitting, Study, Worker
+from annotation.models.sittings import State
+from annotation.progress import advance, free_seat, seats_of
+
+
+def lease(worker: Worker, study: Study, stage: str, *, at: datetime) -> tuple[Sitting, bool]:
+    """The worker's sitting in this stage, and whether it is new: the open one, a lapsed one taken up again, or new seats.
+
+    Raises UnknownStage, NotQualified, Revoked, or NothingLeft (only when no seat that this worker may take is free).
+    """
+    if stage not in {s.name for s in study.protocol.stages}:
+        raise UnknownStage(f"This study has no stage {stage!r}; it has {', '.join(s.name for s in study.protocol.stages)}.")
+    with transaction.atomic():
+        qualification = _lock_qualification(worker, study, stage)
+        if sitting := _resume(worker, study, stage, at=at):
+            return sitting, False
+        if sitting := _take(qualification, worker, study, stage, at=at):
+            return sitting, True
+    # Overdue leases hold seats that are free in truth. Freeing them takes other people's locks: its own transaction.
+    if expire(at=at, study=study):
+        with transaction.atomic():
+            qualification = _lock_qualification(worker, study, stage)
+            if sitting := _take(qualification, worker, study, stage, at=at):
+                return sitting, True
+    raise NothingLeft
+
+
+def _lock_qualification(worker: Worker, study: Study, stage: str) -> Qualification:
+    """Lock all of the worker's qualifications in the study: one worker leases in one place at a time."""
+    held = Qualification.objects.filter(enrolment__worker=worker, enrolment__study=study).order_by("pk")
+    found = {q.stage: q for q in held.select_for_update(of=("self",))}
+    if stage not in found:
+        raise NotQualified
+    if found[stage].state == Qualification.State.REVOKED:
+        raise Revoked
+    return found[stage]
+
+
+def _resume(worker: Worker, study: Study, stage: str, *, at: datetime) -> Sitting | None:
+    """The open sitting, or one that lapsed and whose seats (some of them) are still free."""
+    mine = Sitting.objects.filter(worker=worker, study=study, stage=stage)
+    if sitting := mine.filter(state=State.LEASED).first():
+        renew(sitting, study, at=at)
+        return sitting
+    lapsed = mine.filter(
+        state=State.EXPIRED, assignments__item__stage=stage, assignments__item__open_seats__gt=0
+    ).order_by("-pk")
+    sitting = lapsed.first()
+    return sitting if sitting and _revive(sitting, study, worker, at=at) else None
+
+
+def _revive(sitting: Sitting, study: Study, worker: Worker, *, at: datetime) -> bool:
+    """Take up a lapsed sitting again, with those of its items that are still to be had."""
+    lapsed = {a.item_id: a for a in sitting.assignments.filter(state=State.EXPIRED)}
+    items = list(_free(study, sitting.stage).filter(pk__in=lapsed).order_by("pk").select_for_update(of=("self",)))
+    if not items:
+        return False
+    seats = seats_of(items)
+    for item in items:
+        seat = free_seat(seats[item.pk].taken[sitting.stage])
+        ASSIGNMENT.move([lapsed[item.pk]], State.LEASED, seat=seat, closed_at=None)
+    Item.objects.filter(pk__in=[i.pk for i in items]).update(open_seats=F("open_seats") - 1)
+    SITTING.move([sitting], State.LEASED, closed_at=None, leased_until=_until(study, at))
+    record(event(study, "resumed", by=actor(worker), at=at, item=i, worker=worker, stage=sitting.stage) for i in items)
+    return True
+
+
+def _until(study: Study, at: datetime) -> datetime:
+    return at + timedelta(minutes=study.options["lease_minutes"])
+
+
+def _free(study: Study, stage: str) -> QuerySet[Item]:
+    return Item.objects.filter(study=study, stage=stage, open_seats__gt=0)
+
+
+def _take(qualification: Qualification, worker: Worker, study: Study, stage: str, *, at: datetime) -> Sitting | None:
+    """Take seats on the next items this worker has not met, and open a sitting with them."""
+    items = _claim(qualification, worker, study, stage)
+    if not items:
+        return None
+    sitting = Sitting.objects.create(
+        study=study, worker=worker, stage=stage, leased_until=_until(study, at), opened_at=at
+    )
+    seats = seats_of(items)
+    judged = study.protocol.stage(stage).judges
+    Assignment.objects.bulk_create(
+        Assignment(
+            sitting=sitting,
+            item=item,
+            worker=worker,
+            stage=stage,
+            seat=free_seat(seats[item.pk].taken[stage]),
+            judges=[a.id for a in seats[item.pk].counted if a.stage == judged],
+        )
+        for item in items
+    )
+    Item.objects.filter(pk__in=[item.pk for item in items]).update(open_seats=F("open_seats") - 1)
+    record(event(study, "leased", by=actor(worker), at=at, item=i, worker=worker, stage=stage) for i in items)
+    return sitting
+
+
+def _claim(qualification: Qualification, worker: Worker, study: Study, stage: str) -> list[Item]:
+    """Lock up to `items_per_sitting` items: from the worker's place in the queue, then from all of it.
+
+    Locks of others are waited for only with empty hands, and in the order of primary keys: no two leases can deadlock.
+    """
+    count = study.options["items_per_sitting"]
+    met = Assignment.objects.filter(item=OuterRef("pk"), worker=worker)
+    unmet = _free(study, stage).exclude(Exists(met))
+    queue = unmet.order_by("queued_at", "pk")
+    unlocked = queue.select_for_update(of=("self",), skip_locked=connection.features.has_select_for_update_skip_locked)
+    seen = qualification.queue_seen_until
+    items = list(unlocked.filter(queued_at__gte=seen)[:count]) if seen else []
+    if len(items) < count:
+        items += unlocked.exclude(pk__in=[item.pk for item in items])[: count - len(items)]
+    elif items[0].queued_at == seen:
+        return items
+    while not items and (candidates := list(queue.values_list("pk", flat=True)[:count])):
+        items = list(unmet.filter(pk__in=candidates).order_by("pk").select_for_update(of=("self",)))
+    if items:
+        first = min(item.queued_at for item in items)
+        Qualification.objects.filter(pk=qualification.pk).update(queue_seen_until=first)
+    return items
+
+
+def renew(sitting: Sitting, study: Study, *, at: datetime) -> None:
+    """Activity keeps the seats: move the end of the lease on. No effect on a closed sitting."""
+    until = _until(study, at)
+    if Sitting.objects.filter(pk=sitting.pk, state=State.LEASED, leased_until__lt=until).update(leased_until=until):
+        sitting.leased_until = until
+
+
+def give_back(sitting: Sitting, *, at: datetime) -> None:
+    """The worker returns what is open; drafts are kept. Raises Closed when there is nothing open to return."""
+    with transaction.atomic():
+        if not _release([sitting], State.RETURNED, by=actor(sitting.worker), at=at):
+            raise Closed("This sitting was closed before; nothing was given back.")
+
+
+def expire(*, at: datetime, study: Study | None = None) -> int:
+    """Give back every overdue sitting (of one study, or of all); returns how many. Each in a transaction of its own."""
+    overdue = Sitting.objects.filter(state=State.LEASED, leased_until__lt=at).select_related("study", "worker")
+    if study:
+        overdue = overdue.filter(study=study)
+    expired = 0
+    for sitting in overdue.order_by("pk"):
+        with transaction.atomic():
+            expired += _release([sitting], State.EXPIRED, by=SYSTEM, at=at)
+    return expired
+
+
+def _release(sittings: Sequence[Sitting], to: State, *, by: str, at: datetime) -> int:
+    """Close one study's open sittings without an answer and free their seats; returns how many were still open.
+
+    Locks the sittings' items, which serialises it with submitting; a sitting renewed meanwhile is left alone.
+    """
+    study = sittings[0].study
+    items = lock_items(sittings)
+    still = Sitting.objects.filter(pk__in=[s.pk for s in sittings], state=State.LEASED)
+    if to == State.EXPIRED:
+        still = still.filter(leased_until__lt=at)
+    open_sittings = list(still.select_for_update(of=("self",)))
+    assignments = list(Assignment.objects.filter(sitting__in=open_sittings, state=State.LEASED))
+    ASSIGNMENT.move(assignments, to, seat=None, closed_at=at)
+    SITTING.move(open_sittings, to, closed_at=at)
+    if assignments:
+        touched = {a.item_id for a in assignments}
+        events = advance(study, [item for item in items if item.pk in touched], at=at)
+        gone = [event(study, str(to), by=by, at=at, item=a.item_id, worker=a.worker_id, stage=a.stage) for a in assignments]
+        record([*gone, *events])
+    return len(open_sittings)
+
+
+def lock_items(sittings: Sequence[Sitting]) -> list[Item]:
+    """Lock the items of these sittings, in the one order."""
+    held = Item.objects.filter(assignments__sitting__in=sittings).order_by("pk")
+    return list(held.select_for_update(of=("self",)))

@@ -1,0 +1,121 @@
+"""Sittings, the assignments in them, and the annotations that come of them."""
+
+from django.db import models
+from django.db.models import Q
+
+from annotation.models.items import Item
+from annotation.models.studies import Study
+from annotation.models.workers import Worker
+
+
+class State(models.TextChoices):
+    """Of an assignment, and of the sitting around it."""
+
+    LEASED = "leased"
+    SUBMITTED = "submitted"
+    RETURNED = "returned"
+    EXPIRED = "expired"
+
+
+class Sitting(models.Model):
+    """One visit of one worker: a bundle of assignments leased, renewed, submitted and paid as a unit."""
+
+    State = State
+
+    study = models.ForeignKey(Study, models.PROTECT, related_name="sittings")
+    worker = models.ForeignKey(Worker, models.PROTECT, related_name="sittings")
+    stage = models.CharField(max_length=20)
+    state = models.CharField(max_length=10, choices=State, default=State.LEASED)
+    leased_until = models.DateTimeField()
+    opened_at = models.DateTimeField()
+    closed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["worker", "study", "stage"], condition=Q(state="leased"), name="sitting_one_open_per_stage"
+            ),
+            models.CheckConstraint(
+                condition=Q(state="leased") ^ Q(closed_at__isnull=False), name="sitting_open_until_closed"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["leased_until"], condition=Q(state="leased"), name="sitting_overdue"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.stage} {self.pk}"
+
+
+class Assignment(models.Model):
+    """One worker holding, or having held, one item in one stage. Rows are never deleted: expiry is a state.
+
+    `seat` is the seat taken at the item's stage, from 0: held while leased, kept when the answer counts, else null.
+    `draft` is what is on the worker's screen (the protocol's fields). `judges`: ids of the annotations shown, A then B.
+    """
+
+    State = State
+
+    sitting = models.ForeignKey(Sitting, models.PROTECT, related_name="assignments")
+    item = models.ForeignKey(Item, models.PROTECT, related_name="assignments")
+    worker = models.ForeignKey(Worker, models.PROTECT, related_name="assignments")
+    stage = models.CharField(max_length=20)
+    seat = models.PositiveSmallIntegerField(null=True, blank=True)
+    state = models.CharField(max_length=10, choices=State, default=State.LEASED)
+    judges = models.JSONField(default=list, blank=True)
+    draft = models.JSONField(null=True, blank=True)
+    draft_at = models.DateTimeField(null=True, blank=True)
+    first_opened_at = models.DateTimeField(null=True, blank=True)
+    active_seconds = models.PositiveIntegerField(default=0)
+    closed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["item", "worker"], name="assignment_once_per_worker"),
+            models.UniqueConstraint(
+                fields=["item", "stage", "seat"], condition=Q(seat__isnull=False), name="assignment_seat_held_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(state="leased") ^ Q(closed_at__isnull=False), name="assignment_open_until_closed"
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="leased") | Q(seat__isnull=False), name="assignment_leased_holds_a_seat"
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=["leased", "submitted"]) | Q(seat__isnull=True),
+                name="assignment_given_up_frees_its_seat",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.item_id} by {self.worker_id}"
+
+
+class Annotation(models.Model):
+    """One answer, once per assignment, never changed.
+
+    `uncounted`: why the answer is kept but does not count ("late"), or "". A counted answer holds its assignment's seat.
+    study, item, worker, stage repeat the assignment's, so that the big queries need no join.
+    """
+
+    study = models.ForeignKey(Study, models.PROTECT, related_name="annotations")
+    item = models.ForeignKey(Item, models.PROTECT, related_name="annotations")
+    worker = models.ForeignKey(Worker, models.PROTECT, related_name="annotations")
+    assignment = models.OneToOneField(Assignment, models.PROTECT, related_name="annotation")
+    stage = models.CharField(max_length=20)
+    answer = models.JSONField()
+    uncounted = models.CharField(max_length=20, blank=True)
+    protocol_version = models.PositiveSmallIntegerField()
+    active_seconds = models.PositiveIntegerField(null=True, blank=True)
+    submitted_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["pk"]
+        indexes = [
+            models.Index(fields=["study", "stage", "submitted_at"], name="annotation_by_day"),
+            models.Index(fields=["study", "worker"], name="annotation_by_worker"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.stage} of {self.item_id}"

@@ -1,0 +1,52 @@
+"""A study: one collection under one protocol."""
+
+from typing import TYPE_CHECKING, Self
+
+from django.conf import settings
+from django.core.validators import RegexValidator
+from django.db import models
+
+from annotation import protocols
+from annotation.protocols import Protocol
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+
+SLUG = RegexValidator(r"^[a-z0-9][a-z0-9-]{0,49}\Z", "Use lower-case letters, digits and hyphens, at most 50.")
+
+
+class StudyQuerySet(models.QuerySet["Study"]):
+    def visible_to(self, user: "AbstractBaseUser | AnonymousUser") -> Self:
+        """Admins see every study, researchers those they are in the team of."""
+        if not user.is_active or user.is_anonymous:
+            return self.none()
+        return self if user.is_superuser else self.filter(team=user)
+
+
+class Study(models.Model):
+    """One collection. Protocol, version, options and snapshot are what the annotations were collected under."""
+
+    slug = models.CharField(max_length=50, unique=True, validators=[SLUG])
+    title = models.CharField(max_length=200)
+    protocol_slug = models.CharField(max_length=30)
+    protocol_version = models.PositiveSmallIntegerField()
+    snapshot = models.JSONField()
+    options = models.JSONField()
+    team = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="studies", blank=True)
+    enrolment_open = models.BooleanField(default=False)
+    # Part of the signed enrolment link: adding one makes every earlier link invalid.
+    enrolment_serial = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField()
+
+    objects = StudyQuerySet.as_manager()
+
+    class Meta:
+        verbose_name_plural = "studies"
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return self.title
+
+    @property
+    def protocol(self) -> Protocol:
+        return protocols.get(self.protocol_slug, self.protocol_version)

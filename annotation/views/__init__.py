@@ -1,0 +1,1 @@
+"""Views speak HTTP and nothing else: `work` for workers, `studies` for researchers."""

@@ -1,0 +1,16 @@
+"""Settings for tests: as in production, but fast, with a cache and files that vanish."""
+
+import os
+import tempfile
+
+os.environ.setdefault("SECRET_KEY", "only-for-tests-" + "x" * 40)
+os.environ.setdefault("VAR_DIR", tempfile.mkdtemp(prefix="touchstone-test-"))
+
+from config.settings.base import *  # noqa: F403
+from config.settings.base import REST_FRAMEWORK, STORAGES
+
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"] = {"user": None, "anon": None, "join": None}
+ACCOUNT_RATE_LIMITS = False

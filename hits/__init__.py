@@ -1,0 +1,1 @@
+"""Brings and pays workers through an MTurk-compatible marketplace."""

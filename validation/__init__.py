@@ -1,0 +1,1 @@
+"""Judges answers: tallies, agreement, resolutions and exports."""

@@ -1,0 +1,3 @@
+from collections.abc import Mapping
+Profile = tuple[int, ...]
+Histogram = Mapping[Profile, int]

@@ -1,0 +1,34 @@
+"""Record what the protocol settled, dropped or left open."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from annotation.models import Item, Study
+from annotation.protocols.base import Collect, Drop, Settle, Step, Unresolved
+from validation.models import Resolution
+
+
+def record_steps(study: Study, steps: Iterable[tuple[Item, Step]], *, at: datetime) -> None:
+    """One resolution per closed item; an item that is collected again loses its. The caller holds the items' locks."""
+    steps = list(steps)
+    reopened = [item for item, step in steps if isinstance(step, Collect)]
+    if reopened:
+        Resolution.objects.filter(item__in=reopened).delete()
+    Resolution.objects.bulk_create(
+        [_resolution(study, item, step, at) for item, step in steps if not isinstance(step, Collect)],
+        update_conflicts=True,
+        update_fields=["outcome", "label", "gold", "why", "at"],
+        unique_fields=["item"],
+    )
+
+
+def _resolution(study: Study, item: Item, step: Settle | Drop | Unresolved, at: datetime) -> Resolution:
+    row = Resolution(study=study, item=item, why=step.why, at=at)
+    match step:
+        case Settle(label, gold):
+            row.outcome, row.label, row.gold = Resolution.Outcome.SETTLED, label, dict(gold)
+        case Drop(label):
+            row.outcome, row.label = Resolution.Outcome.DROPPED, label
+        case Unresolved(gold=gold):
+            row.outcome, row.gold = Resolution.Outcome.UNRESOLVED, dict(gold)
+    return row

@@ -1,0 +1,5 @@
+"""Addresses of what was judged: evidence, agreement, exports."""
+
+app_name = "validation"
+
+urlpatterns: list = []
