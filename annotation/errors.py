@@ -52,7 +52,9 @@ class LinkExpired(BadLink):
 
 class LinkRevoked(BadLink):
     code = "link_revoked"
-    sentence = "This link has been replaced or withdrawn. Your work is kept; please ask the study's team for a new link."
+    sentence = (
+        "This link has been replaced or withdrawn. Your work is kept; please ask the study's team for a new link."
+    )
 
 
 class Invalid(Refusal):

@@ -24,7 +24,9 @@ def lease(worker: Worker, study: Study, stage: str, *, at: datetime) -> tuple[Si
     Raises UnknownStage, NotQualified, Revoked, or NothingLeft (only when no seat that this worker may take is free).
     """
     if stage not in {s.name for s in study.protocol.stages}:
-        raise UnknownStage(f"This study has no stage {stage!r}; it has {', '.join(s.name for s in study.protocol.stages)}.")
+        raise UnknownStage(
+            f"This study has no stage {stage!r}; it has {', '.join(s.name for s in study.protocol.stages)}."
+        )
     with transaction.atomic():
         qualification = _lock_qualification(worker, study, stage)
         if sitting := _resume(worker, study, stage, at=at):
@@ -181,7 +183,9 @@ def _release(sittings: Sequence[Sitting], to: State, *, by: str, at: datetime) -
     if assignments:
         touched = {a.item_id for a in assignments}
         events = advance(study, [item for item in items if item.pk in touched], at=at)
-        gone = [event(study, str(to), by=by, at=at, item=a.item_id, worker=a.worker_id, stage=a.stage) for a in assignments]
+        gone = [
+            event(study, str(to), by=by, at=at, item=a.item_id, worker=a.worker_id, stage=a.stage) for a in assignments
+        ]
         record([*gone, *events])
     return len(open_sittings)
 

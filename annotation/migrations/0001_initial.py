@@ -7,7 +7,6 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
@@ -16,252 +15,458 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='Item',
+            name="Item",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('ref', models.CharField(max_length=200)),
-                ('role', models.CharField(choices=[('work', 'Work'), ('gold', 'Gold'), ('practice', 'Practice'), ('qualification', 'Qualification'), ('filler', 'Filler')], default='work', max_length=13)),
-                ('payload', models.JSONField()),
-                ('gold', models.JSONField(blank=True, null=True)),
-                ('state', models.CharField(choices=[('open', 'Open'), ('settled', 'Settled'), ('dropped', 'Dropped'), ('unresolved', 'Unresolved')], default='open', max_length=10)),
-                ('stage', models.CharField(blank=True, max_length=20)),
-                ('votes_wanted', models.PositiveSmallIntegerField(default=0)),
-                ('open_seats', models.PositiveSmallIntegerField(default=0)),
-                ('queued_at', models.DateTimeField()),
-                ('created_at', models.DateTimeField()),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("ref", models.CharField(max_length=200)),
+                (
+                    "role",
+                    models.CharField(
+                        choices=[
+                            ("work", "Work"),
+                            ("gold", "Gold"),
+                            ("practice", "Practice"),
+                            ("qualification", "Qualification"),
+                            ("filler", "Filler"),
+                        ],
+                        default="work",
+                        max_length=13,
+                    ),
+                ),
+                ("payload", models.JSONField()),
+                ("gold", models.JSONField(blank=True, null=True)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("open", "Open"),
+                            ("settled", "Settled"),
+                            ("dropped", "Dropped"),
+                            ("unresolved", "Unresolved"),
+                        ],
+                        default="open",
+                        max_length=10,
+                    ),
+                ),
+                ("stage", models.CharField(blank=True, max_length=20)),
+                ("votes_wanted", models.PositiveSmallIntegerField(default=0)),
+                ("open_seats", models.PositiveSmallIntegerField(default=0)),
+                ("queued_at", models.DateTimeField()),
+                ("created_at", models.DateTimeField()),
             ],
             options={
-                'ordering': ['pk'],
+                "ordering": ["pk"],
             },
         ),
         migrations.CreateModel(
-            name='Sitting',
+            name="Sitting",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('stage', models.CharField(max_length=20)),
-                ('state', models.CharField(choices=[('leased', 'Leased'), ('submitted', 'Submitted'), ('returned', 'Returned'), ('expired', 'Expired')], default='leased', max_length=10)),
-                ('leased_until', models.DateTimeField()),
-                ('opened_at', models.DateTimeField()),
-                ('closed_at', models.DateTimeField(blank=True, null=True)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("stage", models.CharField(max_length=20)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("leased", "Leased"),
+                            ("submitted", "Submitted"),
+                            ("returned", "Returned"),
+                            ("expired", "Expired"),
+                        ],
+                        default="leased",
+                        max_length=10,
+                    ),
+                ),
+                ("leased_until", models.DateTimeField()),
+                ("opened_at", models.DateTimeField()),
+                ("closed_at", models.DateTimeField(blank=True, null=True)),
             ],
         ),
         migrations.CreateModel(
-            name='Worker',
+            name="Worker",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('code', models.CharField(max_length=100, unique=True)),
-                ('link_serial', models.PositiveIntegerField(default=0)),
-                ('created_at', models.DateTimeField()),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("code", models.CharField(max_length=100, unique=True)),
+                ("link_serial", models.PositiveIntegerField(default=0)),
+                ("created_at", models.DateTimeField()),
             ],
         ),
         migrations.CreateModel(
-            name='Assignment',
+            name="Assignment",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('stage', models.CharField(max_length=20)),
-                ('seat', models.PositiveSmallIntegerField(blank=True, null=True)),
-                ('state', models.CharField(choices=[('leased', 'Leased'), ('submitted', 'Submitted'), ('returned', 'Returned'), ('expired', 'Expired')], default='leased', max_length=10)),
-                ('judges', models.JSONField(blank=True, default=list)),
-                ('draft', models.JSONField(blank=True, null=True)),
-                ('draft_at', models.DateTimeField(blank=True, null=True)),
-                ('first_opened_at', models.DateTimeField(blank=True, null=True)),
-                ('active_seconds', models.PositiveIntegerField(default=0)),
-                ('closed_at', models.DateTimeField(blank=True, null=True)),
-                ('item', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='assignments', to='annotation.item')),
-                ('sitting', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='assignments', to='annotation.sitting')),
-                ('worker', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='assignments', to='annotation.worker')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("stage", models.CharField(max_length=20)),
+                ("seat", models.PositiveSmallIntegerField(blank=True, null=True)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("leased", "Leased"),
+                            ("submitted", "Submitted"),
+                            ("returned", "Returned"),
+                            ("expired", "Expired"),
+                        ],
+                        default="leased",
+                        max_length=10,
+                    ),
+                ),
+                ("judges", models.JSONField(blank=True, default=list)),
+                ("draft", models.JSONField(blank=True, null=True)),
+                ("draft_at", models.DateTimeField(blank=True, null=True)),
+                ("first_opened_at", models.DateTimeField(blank=True, null=True)),
+                ("active_seconds", models.PositiveIntegerField(default=0)),
+                ("closed_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "item",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="assignments", to="annotation.item"
+                    ),
+                ),
+                (
+                    "sitting",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="assignments", to="annotation.sitting"
+                    ),
+                ),
+                (
+                    "worker",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="assignments", to="annotation.worker"
+                    ),
+                ),
             ],
             options={
-                'ordering': ['pk'],
+                "ordering": ["pk"],
             },
         ),
         migrations.CreateModel(
-            name='Study',
+            name="Study",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('slug', models.CharField(max_length=50, unique=True, validators=[django.core.validators.RegexValidator('^[a-z0-9][a-z0-9-]{0,49}\\Z', 'Use lower-case letters, digits and hyphens, at most 50.')])),
-                ('title', models.CharField(max_length=200)),
-                ('protocol_slug', models.CharField(max_length=30)),
-                ('protocol_version', models.PositiveSmallIntegerField()),
-                ('snapshot', models.JSONField()),
-                ('options', models.JSONField()),
-                ('enrolment_open', models.BooleanField(default=False)),
-                ('enrolment_serial', models.PositiveIntegerField(default=0)),
-                ('created_at', models.DateTimeField()),
-                ('team', models.ManyToManyField(blank=True, related_name='studies', to=settings.AUTH_USER_MODEL)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "slug",
+                    models.CharField(
+                        max_length=50,
+                        unique=True,
+                        validators=[
+                            django.core.validators.RegexValidator(
+                                "^[a-z0-9][a-z0-9-]{0,49}\\Z", "Use lower-case letters, digits and hyphens, at most 50."
+                            )
+                        ],
+                    ),
+                ),
+                ("title", models.CharField(max_length=200)),
+                ("protocol_slug", models.CharField(max_length=30)),
+                ("protocol_version", models.PositiveSmallIntegerField()),
+                ("snapshot", models.JSONField()),
+                ("options", models.JSONField()),
+                ("enrolment_open", models.BooleanField(default=False)),
+                ("enrolment_serial", models.PositiveIntegerField(default=0)),
+                ("created_at", models.DateTimeField()),
+                ("team", models.ManyToManyField(blank=True, related_name="studies", to=settings.AUTH_USER_MODEL)),
             ],
             options={
-                'verbose_name_plural': 'studies',
-                'ordering': ['-created_at'],
+                "verbose_name_plural": "studies",
+                "ordering": ["-created_at"],
             },
         ),
         migrations.AddField(
-            model_name='sitting',
-            name='study',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='sittings', to='annotation.study'),
+            model_name="sitting",
+            name="study",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="sittings", to="annotation.study"
+            ),
         ),
         migrations.AddField(
-            model_name='item',
-            name='study',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='items', to='annotation.study'),
+            model_name="item",
+            name="study",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="items", to="annotation.study"
+            ),
         ),
         migrations.AddField(
-            model_name='sitting',
-            name='worker',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='sittings', to='annotation.worker'),
+            model_name="sitting",
+            name="worker",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="sittings", to="annotation.worker"
+            ),
         ),
         migrations.CreateModel(
-            name='Event',
+            name="Event",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('actor', models.CharField(max_length=160)),
-                ('what', models.CharField(max_length=40)),
-                ('why', models.CharField(blank=True, max_length=500)),
-                ('details', models.JSONField(blank=True, default=dict)),
-                ('at', models.DateTimeField()),
-                ('item', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='events', to='annotation.item')),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='events', to='annotation.study')),
-                ('worker', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='events', to='annotation.worker')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("actor", models.CharField(max_length=160)),
+                ("what", models.CharField(max_length=40)),
+                ("why", models.CharField(blank=True, max_length=500)),
+                ("details", models.JSONField(blank=True, default=dict)),
+                ("at", models.DateTimeField()),
+                (
+                    "item",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="events",
+                        to="annotation.item",
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="events", to="annotation.study"
+                    ),
+                ),
+                (
+                    "worker",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="events",
+                        to="annotation.worker",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['pk'],
+                "ordering": ["pk"],
             },
         ),
         migrations.CreateModel(
-            name='Enrolment',
+            name="Enrolment",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveIntegerField()),
-                ('created_at', models.DateTimeField()),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='enrolments', to='annotation.study')),
-                ('worker', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='enrolments', to='annotation.worker')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("number", models.PositiveIntegerField()),
+                ("created_at", models.DateTimeField()),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="enrolments", to="annotation.study"
+                    ),
+                ),
+                (
+                    "worker",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="enrolments", to="annotation.worker"
+                    ),
+                ),
             ],
             options={
-                'ordering': ['number'],
+                "ordering": ["number"],
             },
         ),
         migrations.CreateModel(
-            name='Annotation',
+            name="Annotation",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('stage', models.CharField(max_length=20)),
-                ('answer', models.JSONField()),
-                ('uncounted', models.CharField(blank=True, max_length=20)),
-                ('protocol_version', models.PositiveSmallIntegerField()),
-                ('active_seconds', models.PositiveIntegerField(blank=True, null=True)),
-                ('submitted_at', models.DateTimeField()),
-                ('assignment', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='annotation', to='annotation.assignment')),
-                ('item', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='annotations', to='annotation.item')),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='annotations', to='annotation.study')),
-                ('worker', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='annotations', to='annotation.worker')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("stage", models.CharField(max_length=20)),
+                ("answer", models.JSONField()),
+                ("uncounted", models.CharField(blank=True, max_length=20)),
+                ("protocol_version", models.PositiveSmallIntegerField()),
+                ("active_seconds", models.PositiveIntegerField(blank=True, null=True)),
+                ("submitted_at", models.DateTimeField()),
+                (
+                    "assignment",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="annotation",
+                        to="annotation.assignment",
+                    ),
+                ),
+                (
+                    "item",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="annotations", to="annotation.item"
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="annotations", to="annotation.study"
+                    ),
+                ),
+                (
+                    "worker",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="annotations", to="annotation.worker"
+                    ),
+                ),
             ],
             options={
-                'ordering': ['pk'],
+                "ordering": ["pk"],
             },
         ),
         migrations.CreateModel(
-            name='Qualification',
+            name="Qualification",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('stage', models.CharField(max_length=20)),
-                ('state', models.CharField(choices=[('qualified', 'Qualified'), ('revoked', 'Revoked')], default='qualified', max_length=10)),
-                ('queue_seen_until', models.DateTimeField(blank=True, null=True)),
-                ('created_at', models.DateTimeField()),
-                ('enrolment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='qualifications', to='annotation.enrolment')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("stage", models.CharField(max_length=20)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[("qualified", "Qualified"), ("revoked", "Revoked")], default="qualified", max_length=10
+                    ),
+                ),
+                ("queue_seen_until", models.DateTimeField(blank=True, null=True)),
+                ("created_at", models.DateTimeField()),
+                (
+                    "enrolment",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="qualifications",
+                        to="annotation.enrolment",
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('enrolment', 'stage'), name='qualification_once_per_stage')],
+                "constraints": [
+                    models.UniqueConstraint(fields=("enrolment", "stage"), name="qualification_once_per_stage")
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Job',
+            name="Job",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(max_length=30)),
-                ('options', models.JSONField(blank=True, default=dict)),
-                ('state', models.CharField(choices=[('queued', 'Queued'), ('running', 'Running'), ('done', 'Done'), ('failed', 'Failed')], default='queued', max_length=10)),
-                ('file', models.FileField(blank=True, max_length=300, upload_to='jobs/%Y/%m/')),
-                ('done', models.PositiveIntegerField(default=0)),
-                ('total', models.PositiveIntegerField(default=0)),
-                ('result', models.JSONField(blank=True, default=dict)),
-                ('error', models.TextField(blank=True)),
-                ('asked_at', models.DateTimeField()),
-                ('heard_at', models.DateTimeField(blank=True, null=True)),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
-                ('asked_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='jobs', to=settings.AUTH_USER_MODEL)),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='jobs', to='annotation.study')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("kind", models.CharField(max_length=30)),
+                ("options", models.JSONField(blank=True, default=dict)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[("queued", "Queued"), ("running", "Running"), ("done", "Done"), ("failed", "Failed")],
+                        default="queued",
+                        max_length=10,
+                    ),
+                ),
+                ("file", models.FileField(blank=True, max_length=300, upload_to="jobs/%Y/%m/")),
+                ("done", models.PositiveIntegerField(default=0)),
+                ("total", models.PositiveIntegerField(default=0)),
+                ("result", models.JSONField(blank=True, default=dict)),
+                ("error", models.TextField(blank=True)),
+                ("asked_at", models.DateTimeField()),
+                ("heard_at", models.DateTimeField(blank=True, null=True)),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "asked_by",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="jobs", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="jobs", to="annotation.study"
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-pk'],
-                'constraints': [models.CheckConstraint(condition=models.Q(('state__in', ['queued', 'running']), ('finished_at__isnull', False), _connector='XOR'), name='job_open_until_finished')],
+                "ordering": ["-pk"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("state__in", ["queued", "running"]), ("finished_at__isnull", False), _connector="XOR"
+                        ),
+                        name="job_open_until_finished",
+                    )
+                ],
             },
         ),
         migrations.AddIndex(
-            model_name='item',
-            index=models.Index(condition=models.Q(('open_seats__gt', 0)), fields=['study', 'stage', 'queued_at'], name='item_queue'),
+            model_name="item",
+            index=models.Index(
+                condition=models.Q(("open_seats__gt", 0)), fields=["study", "stage", "queued_at"], name="item_queue"
+            ),
         ),
         migrations.AddIndex(
-            model_name='item',
-            index=models.Index(fields=['study', 'role', 'state', 'stage'], name='item_progress'),
+            model_name="item",
+            index=models.Index(fields=["study", "role", "state", "stage"], name="item_progress"),
         ),
         migrations.AddConstraint(
-            model_name='item',
-            constraint=models.UniqueConstraint(fields=('study', 'ref'), name='item_ref_once_per_study'),
+            model_name="item",
+            constraint=models.UniqueConstraint(fields=("study", "ref"), name="item_ref_once_per_study"),
         ),
         migrations.AddConstraint(
-            model_name='item',
-            constraint=models.CheckConstraint(condition=models.Q(('open_seats__gte', 0), ('open_seats__lte', models.F('votes_wanted'))), name='item_never_has_more_seats_than_votes_wanted'),
+            model_name="item",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("open_seats__gte", 0), ("open_seats__lte", models.F("votes_wanted"))),
+                name="item_never_has_more_seats_than_votes_wanted",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='item',
-            constraint=models.CheckConstraint(condition=models.Q(('state', 'open'), ('open_seats', 0), _connector='OR'), name='item_has_no_seats_once_closed'),
+            model_name="item",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("state", "open"), ("open_seats", 0), _connector="OR"),
+                name="item_has_no_seats_once_closed",
+            ),
         ),
         migrations.AddIndex(
-            model_name='sitting',
-            index=models.Index(condition=models.Q(('state', 'leased')), fields=['leased_until'], name='sitting_overdue'),
+            model_name="sitting",
+            index=models.Index(
+                condition=models.Q(("state", "leased")), fields=["leased_until"], name="sitting_overdue"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='sitting',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'leased')), fields=('worker', 'study', 'stage'), name='sitting_one_open_per_stage'),
+            model_name="sitting",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("state", "leased")),
+                fields=("worker", "study", "stage"),
+                name="sitting_one_open_per_stage",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='sitting',
-            constraint=models.CheckConstraint(condition=models.Q(('state', 'leased'), ('closed_at__isnull', False), _connector='XOR'), name='sitting_open_until_closed'),
+            model_name="sitting",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("state", "leased"), ("closed_at__isnull", False), _connector="XOR"),
+                name="sitting_open_until_closed",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='enrolment',
-            constraint=models.UniqueConstraint(fields=('study', 'worker'), name='enrolment_once_per_study'),
+            model_name="enrolment",
+            constraint=models.UniqueConstraint(fields=("study", "worker"), name="enrolment_once_per_study"),
         ),
         migrations.AddConstraint(
-            model_name='enrolment',
-            constraint=models.UniqueConstraint(fields=('study', 'number'), name='enrolment_number_once_per_study'),
+            model_name="enrolment",
+            constraint=models.UniqueConstraint(fields=("study", "number"), name="enrolment_number_once_per_study"),
         ),
         migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.UniqueConstraint(fields=('item', 'worker'), name='assignment_once_per_worker'),
+            model_name="assignment",
+            constraint=models.UniqueConstraint(fields=("item", "worker"), name="assignment_once_per_worker"),
         ),
         migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.UniqueConstraint(condition=models.Q(('seat__isnull', False)), fields=('item', 'stage', 'seat'), name='assignment_seat_held_once'),
+            model_name="assignment",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("seat__isnull", False)),
+                fields=("item", "stage", "seat"),
+                name="assignment_seat_held_once",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.CheckConstraint(condition=models.Q(('state', 'leased'), ('closed_at__isnull', False), _connector='XOR'), name='assignment_open_until_closed'),
+            model_name="assignment",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("state", "leased"), ("closed_at__isnull", False), _connector="XOR"),
+                name="assignment_open_until_closed",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'leased'), _negated=True), ('seat__isnull', False), _connector='OR'), name='assignment_leased_holds_a_seat'),
+            model_name="assignment",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("state", "leased"), _negated=True), ("seat__isnull", False), _connector="OR"
+                ),
+                name="assignment_leased_holds_a_seat",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['leased', 'submitted']), ('seat__isnull', True), _connector='OR'), name='assignment_given_up_frees_its_seat'),
+            model_name="assignment",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("state__in", ["leased", "submitted"]), ("seat__isnull", True), _connector="OR"),
+                name="assignment_given_up_frees_its_seat",
+            ),
         ),
         migrations.AddIndex(
-            model_name='annotation',
-            index=models.Index(fields=['study', 'stage', 'submitted_at'], name='annotation_by_day'),
+            model_name="annotation",
+            index=models.Index(fields=["study", "stage", "submitted_at"], name="annotation_by_day"),
         ),
         migrations.AddIndex(
-            model_name='annotation',
-            index=models.Index(fields=['study', 'worker'], name='annotation_by_worker'),
+            model_name="annotation",
+            index=models.Index(fields=["study", "worker"], name="annotation_by_worker"),
         ),
     ]

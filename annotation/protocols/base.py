@@ -206,7 +206,9 @@ class Option:
 
 COMMON_OPTIONS = (
     Option("items_per_sitting", 10, "items a worker gets at once", at_most=200),
-    Option("lease_minutes", 60, "minutes without any activity after which a worker's open items go back", at_most=10_080),
+    Option(
+        "lease_minutes", 60, "minutes without any activity after which a worker's open items go back", at_most=10_080
+    ),
 )
 
 

@@ -372,7 +372,9 @@ def imagine(
     truth = gold or _invent(payload, Random(f"truth {payload['id']}").choices(LABELS, (36, 58, 6))[0])
     right = rng.random() < accuracy
     if stage == "validate":
-        valid = next((v for v, answer in zip(VERDICTS, judged, strict=False) if answer["label"] == truth["label"]), "neither")
+        valid = next(
+            (v for v, answer in zip(VERDICTS, judged, strict=False) if answer["label"] == truth["label"]), "neither"
+        )
         return {"valid": valid if right else rng.choice([v for v in VERDICTS if v != valid])}
     if right:
         return dict(truth)

@@ -5,45 +5,77 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('annotation', '0001_initial'),
+        ("annotation", "0001_initial"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Resolution',
+            name="Resolution",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('outcome', models.CharField(choices=[('settled', 'Settled'), ('dropped', 'Dropped'), ('unresolved', 'Unresolved')], max_length=10)),
-                ('label', models.CharField(blank=True, max_length=60)),
-                ('gold', models.JSONField(blank=True, null=True)),
-                ('why', models.CharField(max_length=300)),
-                ('at', models.DateTimeField()),
-                ('item', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='resolution', to='annotation.item')),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='resolutions', to='annotation.study')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "outcome",
+                    models.CharField(
+                        choices=[("settled", "Settled"), ("dropped", "Dropped"), ("unresolved", "Unresolved")],
+                        max_length=10,
+                    ),
+                ),
+                ("label", models.CharField(blank=True, max_length=60)),
+                ("gold", models.JSONField(blank=True, null=True)),
+                ("why", models.CharField(max_length=300)),
+                ("at", models.DateTimeField()),
+                (
+                    "item",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="resolution", to="annotation.item"
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="resolutions", to="annotation.study"
+                    ),
+                ),
             ],
             options={
-                'indexes': [models.Index(fields=['study', 'outcome', 'label'], name='resolution_labels')],
-                'constraints': [models.CheckConstraint(condition=models.Q(('outcome', 'dropped'), ('gold__isnull', False), _connector='XOR'), name='resolution_has_gold_unless_dropped')],
+                "indexes": [models.Index(fields=["study", "outcome", "label"], name="resolution_labels")],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("outcome", "dropped"), ("gold__isnull", False), _connector="XOR"),
+                        name="resolution_has_gold_unless_dropped",
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Tally',
+            name="Tally",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('stage', models.CharField(max_length=20)),
-                ('measure', models.CharField(max_length=30)),
-                ('profile', models.CharField(max_length=100)),
-                ('item', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='tallies', to='annotation.item')),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='tallies', to='annotation.study')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("stage", models.CharField(max_length=20)),
+                ("measure", models.CharField(max_length=30)),
+                ("profile", models.CharField(max_length=100)),
+                (
+                    "item",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="tallies", to="annotation.item"
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="tallies", to="annotation.study"
+                    ),
+                ),
             ],
             options={
-                'verbose_name_plural': 'tallies',
-                'indexes': [models.Index(fields=['study', 'stage', 'measure', 'profile'], name='tally_histogram')],
-                'constraints': [models.UniqueConstraint(fields=('item', 'stage', 'measure'), name='tally_once_per_item_and_measure')],
+                "verbose_name_plural": "tallies",
+                "indexes": [models.Index(fields=["study", "stage", "measure", "profile"], name="tally_histogram")],
+                "constraints": [
+                    models.UniqueConstraint(fields=("item", "stage", "measure"), name="tally_once_per_item_and_measure")
+                ],
             },
         ),
     ]
