@@ -56,14 +56,16 @@ def _lock_qualification(worker: Worker, study: Study, stage: str) -> Qualificati
 def _resume(worker: Worker, study: Study, stage: str, *, at: datetime) -> Sitting | None:
     """The open sitting, or one that lapsed and whose seats (some of them) are still free."""
     mine = Sitting.objects.filter(worker=worker, study=study, stage=stage)
-    if sitting := mine.filter(state=State.LEASED).first():
-        renew(sitting, study, at=at)
-        return sitting
-    lapsed = mine.filter(
-        state=State.EXPIRED, assignments__item__stage=stage, assignments__item__open_seats__gt=0
-    ).order_by("-pk")
-    sitting = lapsed.first()
-    return sitting if sitting and _revive(sitting, study, worker, at=at) else None
+    unfinished = list(mine.filter(state__in=[State.LEASED, State.EXPIRED]).order_by("-pk"))
+    for sitting in unfinished:
+        if sitting.state == State.LEASED:
+            renew(sitting, study, at=at)
+            return sitting
+    free = Assignment.objects.filter(
+        sitting__in=unfinished, state=State.EXPIRED, item__stage=stage, item__open_seats__gt=0
+    )
+    lapsed = free.order_by("-pk").select_related("sitting").first() if unfinished else None
+    return lapsed.sitting if lapsed and _revive(lapsed.sitting, study, worker, at=at) else None
 
 
 def _revive(sitting: Sitting, study: Study, worker: Worker, *, at: datetime) -> bool:

@@ -41,6 +41,12 @@ class Sitting(models.Model):
         ]
         indexes = [
             models.Index(fields=["leased_until"], condition=Q(state="leased"), name="sitting_overdue"),
+            # Small however much a worker has done: most sittings end up submitted.
+            models.Index(
+                fields=["worker", "study", "stage"],
+                condition=Q(state__in=["leased", "expired"]),
+                name="sitting_unfinished",
+            ),
         ]
 
     def __str__(self) -> str:
