@@ -67,7 +67,7 @@ def alpha(histogram: Histogram, level: Level, values: Sequence[float] | None = N
 
     values: for the interval level, the number each category stands for; 0, 1, 2, ... unless given.
     Returns None without a pair, or when every pairable vote is the same (0/0).
-    Source: Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", sections C to E.
+    Source: Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", sections C and D.
     """
     return _point(partial(_alpha, level=level, values=values), _pairable(histogram))
 
@@ -78,14 +78,13 @@ def alpha_of_moments(n: ArrayLike, sums: ArrayLike, squares: ArrayLike) -> float
     None as for `alpha`. Disagreement is split into within and between items, so that large ratings and many items
     lose no digits to a difference of two huge sums.
     """
-    counts, sums, squares = (np.asarray(a, dtype=float) for a in (n, sums, squares))
-    paired = counts >= 2
-    if not paired.any():
+    moments = np.array([n, sums, squares], dtype=float)
+    counts, totals, squared = moments[:, moments[0] >= 2]
+    if not counts.size:
         return None
-    counts, sums, squares = counts[paired], sums[paired], squares[paired]
-    means, ratings = sums / counts, counts.sum()
-    mean = sums.sum() / ratings
-    within = _without_noise(squares - sums * means, squares)
+    means, ratings = totals / counts, counts.sum()
+    mean = totals.sum() / ratings
+    within = _without_noise(squared - totals * means, squared)
     between = counts * _without_noise(np.abs(means - mean), np.abs(mean)) ** 2
     expected = (within + between).sum()
     observed = (within * counts / (counts - 1)).sum()

@@ -171,7 +171,7 @@ def test_ten_million_votes_on_an_item_do_not_overflow():
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-@pytest.mark.parametrize(("histogram", "left_out"), [({}, 0), ({(1, 0): 3, (0, 0): 2}, 5)])
+@pytest.mark.parametrize(("histogram", "left_out"), [({}, 0), ({(2, 0): 0}, 0), ({(1, 0): 3, (0, 0): 2}, 5)])
 def test_without_two_votes_on_an_item_there_is_no_value(measure, histogram, left_out):
     assert estimate(histogram, measure) == Estimate(None, None, None, 0, left_out, NO_PAIRS)
 
@@ -194,9 +194,13 @@ def test_one_item_has_a_value_and_no_interval(measure, value):
 
 
 def test_an_interval_is_refused_when_most_resamples_are_undefined():
-    # Either both items are drawn, and kappa is 1, or one of them twice, and it is undefined.
-    seen = {estimate({(2, 0): 1, (0, 2): 1}, "fleiss_kappa", replicates=1, seed=seed) for seed in range(30)}
-    assert seen == {Estimate(1.0, 1.0, 1.0, 2, 0, ""), Estimate(1.0, None, None, 2, 0, MOSTLY_UNDEFINED)}
+    # A resample holds both items, and kappa is 1, or one of them twice, and it is undefined.
+    outcomes = set()
+    for seed in range(100):
+        defined = sum(map(all, np.random.default_rng(seed).multinomial(2, (0.5, 0.5), size=4)))
+        outcomes.add((defined, estimate({(2, 0): 1, (0, 2): 1}, "fleiss_kappa", replicates=4, seed=seed)))
+    refused, given = Estimate(1.0, None, None, 2, 0, MOSTLY_UNDEFINED), Estimate(1.0, 1.0, 1.0, 2, 0, "")
+    assert outcomes == {(0, refused), (1, refused), (2, given), (3, given), (4, given)}
 
 
 def test_an_interval_of_percent_agreement_is_that_of_a_share():
