@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from annotation import protocols, qualification
-from annotation.models import Item, Study, Worker
+from annotation import leasing, protocols, qualification
+from annotation.models import Item, Sitting, Study, Worker
 from annotation.progress import wanted
 
 LONG_AGO = datetime(2026, 11, 1, 9, tzinfo=UTC)
@@ -64,3 +64,10 @@ def make_items(study: Study, count: int, *, role: str = "work", prefix: str = "q
 
 def make_worker(study: Study, code: str = "ann", *, stages: Sequence[str] = ("generate", "validate")) -> Worker:
     return qualification.add_worker(study, code, stages, by="test", at=LONG_AGO)
+
+
+def make_sitting(
+    study: Study, code: str = "ann", *, stage: str = "generate", worker: Worker | None = None, at: datetime = LONG_AGO
+) -> Sitting:
+    """The sitting that `worker` (or the one with this code, made if new) gets from a lease."""
+    return leasing.lease(worker or make_worker(study, code), study, stage, at=at)[0]
