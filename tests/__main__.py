@@ -1,0 +1,98 @@
+"""Run every check and test: `make test`, or a part of it: `make test ARGS="tests/annotation -k lease"`.
+
+The tests run on SQLite, and those that use the database once more on PostgreSQL, where the races run too.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+
+from tests import services, system
+
+CI = bool(os.environ.get("CI"))
+CHECKS = (
+    ("ruff", "check", "."),
+    ("ruff", "format", "--check", "."),
+    ("mypy",),
+)
+NOTHING_COLLECTED = 5
+
+
+def main(arguments: Sequence[str]) -> int:
+    """`--only-checks`, or what pytest takes; with a selection the checks are left out. Returns the exit code."""
+    if list(arguments) == ["--only-checks"]:
+        return report(list(checks()))
+    missing = list(system.install_missing())
+    for program in missing:
+        print(system.needed(program), flush=True)
+    if missing and CI:
+        return 1
+    failed = [] if arguments else list(checks())
+    with ExitStack() as up:
+        failed += tests(arguments, up, missing)
+    return report(failed)
+
+
+def checks() -> Iterator[str]:
+    """The names of the checks that failed."""
+    for command in CHECKS:
+        if run("-m", *command):
+            yield " ".join(command)
+
+
+def tests(arguments: Sequence[str], up: ExitStack, missing: Sequence[system.Program]) -> Iterator[str]:
+    """The names of the runs that failed. `up` keeps the servers up until all have ended."""
+    if system.REDIS not in missing:
+        os.environ["TEST_REDIS_URL"] = up.enter_context(services.redis_server())
+    if system.POSTGRES in missing:
+        yield from pytest("SQLite", arguments)
+        return
+    yield from pytest("SQLite", ["-m", "not postgres", *arguments])
+    os.environ["DATABASE_URL"] = up.enter_context(services.postgres())
+    yield from pytest("PostgreSQL", ["-m", "database and not sqlite and not journey", *arguments])
+
+
+def pytest(database: str, arguments: Sequence[str]) -> Iterator[str]:
+    print(f"\nTests on {database}", flush=True)
+    code = run("-m", "pytest", "-q", "-ra", "--durations=15", "--durations-min=0.5", *arguments)
+    if code and not (code == NOTHING_COLLECTED and arguments):
+        yield f"tests on {database}"
+
+
+def run(*arguments: str) -> int:
+    """Run one Python to its end, and its exit code; a Ctrl-C or a TERM stops it first, and then us.
+
+    A terminal sends Ctrl-C to the child as well, so here it is only noted; a TERM comes to us alone and is passed on.
+    """
+    print("$ python", *arguments, flush=True)
+    with subprocess.Popen([sys.executable, *arguments]) as child:
+        stopped: list[int] = []
+
+        def stop(number: int, frame: object) -> None:
+            stopped.append(number)
+            if number == signal.SIGTERM:
+                child.send_signal(signal.SIGINT)
+
+        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        code = child.wait()
+    for number, handler in before.items():
+        signal.signal(number, handler)
+    if stopped:
+        raise KeyboardInterrupt
+    return code
+
+
+def report(failed: Sequence[str]) -> int:
+    print("\nFailed: " + ", ".join(failed) if failed else "\nEverything passed.", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # between the runs, as during them
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)

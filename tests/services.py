@@ -1,0 +1,105 @@
+"""A PostgreSQL and a Redis of our own, which vanish with the block that started them.
+
+`python -m tests.services COMMAND ...` runs one command with both of them up.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import redis
+
+from tests import system
+
+# Nothing here outlives the run, so nothing needs to reach the disk.
+HASTY = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=200", "listen_addresses=''")
+INITDB = ("--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C")
+
+
+@contextmanager
+def postgres() -> Iterator[str]:
+    """Yields the URL of an empty cluster on a Unix socket, closed to everybody but this user."""
+    program = system.POSTGRES.find()
+    assert program, system.needed(system.POSTGRES)
+    programs = Path(program).resolve().parent
+    with _folder(owner="postgres") as folder:
+        data, log = folder / "data", folder / "log"
+        settings = " ".join(f"-c {name}" for name in (*HASTY, f"unix_socket_directories={folder}"))
+        _as_postgres(programs / "initdb", data, "--no-sync", *INITDB)
+        _as_postgres(programs / "pg_ctl", "start", "--wait", "--pgdata", data, "--log", log, "--options", settings)
+        try:
+            yield f"postgres://postgres@/postgres?host={folder}"
+        finally:
+            _as_postgres(programs / "pg_ctl", "stop", "--mode=immediate", "--pgdata", data)
+
+
+@contextmanager
+def redis_server() -> Iterator[str]:
+    """Yields the URL of an empty Redis on a free loopback port."""
+    program = system.REDIS.find()
+    assert program, system.needed(system.REDIS)
+    with _folder() as folder:
+        port = _free_port()
+        options = f"--bind 127.0.0.1 --port {port} --dir {folder} --logfile log --save".split()
+        # Its own session: Ctrl-C reaches us, and we stop it when the tests have ended.
+        with subprocess.Popen([program, *options, ""], start_new_session=True) as process:
+            try:
+                _wait_for_redis(process, port)
+                yield f"redis://127.0.0.1:{port}/0"
+            finally:
+                process.terminate()
+
+
+@contextmanager
+def _folder(owner: str = "") -> Iterator[Path]:
+    """A folder with a short path (a socket's may have 107 bytes) for one user's eyes."""
+    with tempfile.TemporaryDirectory(prefix="touchstone-", dir="/tmp") as name:
+        if owner and os.geteuid() == 0:
+            subprocess.run(["chown", owner, name], check=True)
+        yield Path(name)
+
+
+def _as_postgres(*command: str | Path) -> None:
+    """Run one of PostgreSQL's programs, none of which agrees to be run by root."""
+    prefix = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+    # Into a file and not a pipe: the server inherits it and would hold a pipe open.
+    with tempfile.TemporaryFile("w+") as said:
+        run = subprocess.run([*prefix, *map(str, command)], stdout=said, stderr=said, cwd="/", check=False)
+        if run.returncode:
+            said.seek(0)
+            raise RuntimeError(f"{Path(command[0]).name} failed: {said.read()}")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_for_redis(process: subprocess.Popen[bytes], port: int, seconds: float = 10) -> None:
+    end = time.monotonic() + seconds
+    with redis.Redis(port=port) as client:
+        while True:
+            try:
+                client.ping()
+                return
+            except redis.ConnectionError:
+                if process.poll() is not None or time.monotonic() > end:
+                    raise
+                time.sleep(0.02)
+
+
+def main(command: Sequence[str]) -> int:
+    with ExitStack() as up:
+        environment = {"DATABASE_URL": up.enter_context(postgres()), "TEST_REDIS_URL": up.enter_context(redis_server())}
+        return subprocess.run(command, env={**os.environ, **environment}, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
