@@ -1,6 +1,6 @@
 """The one gate for answers, from the page, the API and files alike; the rules themselves are the protocol's."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
 from annotation.protocols.base import Fields, Payload, Problem, Stage, text_problem
@@ -30,18 +30,18 @@ class AnswerForm:
 
     @property
     def errors(self) -> dict[str, list[str]]:
-        return self._by_field(blocking=True)
+        return by_field(p for p in self.problems if p.blocking)
 
     @property
     def warnings(self) -> dict[str, list[str]]:
-        return self._by_field(blocking=False)
+        return by_field(p for p in self.problems if not p.blocking)
 
-    def _by_field(self, *, blocking: bool) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for problem in self.problems:
-            if problem.blocking == blocking:
-                found.setdefault(problem.field, []).append(problem.text)
-        return found
+
+def by_field(problems: Iterable[Problem]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for problem in problems:
+        found.setdefault(problem.field, []).append(problem.text)
+    return found
 
 
 def read_fields(stage: Stage, posted: Mapping[str, Any]) -> dict[str, str]:
@@ -62,3 +62,28 @@ def input_names(stage: Stage) -> list[str]:
 def storable(fields: Fields) -> list[Problem]:
     """Problems of fields that cannot be kept even as a draft."""
     return [Problem(name, said) for name, text in fields.items() if (said := text_problem(text))]
+
+
+def read_draft(stage: Stage, answer: object) -> tuple[dict[str, str], list[Problem]]:
+    """The fields that keep an unfinished answer, and what could not be kept: a draft comes back as it was sent."""
+    if not isinstance(answer, Mapping):
+        return {}, [Problem("", "An answer is an object.")]
+    fields = stage.spread(answer)
+    lost = [Problem(path, "The form has no place for this.") for path in _lost(answer, stage.compose(fields))]
+    return fields, storable(fields) or lost
+
+
+def _lost(sent: object, kept: object, path: str = "") -> Iterator[str]:
+    """Paths of what was sent and is not in what is kept; nothing is lost of what is empty."""
+    if isinstance(sent, Mapping | list):
+        held = _parts(kept)
+        for name, value in _parts(sent).items():
+            yield from _lost(value, held.get(name), f"{path}.{name}".removeprefix("."))
+    elif sent not in (None, "") and (type(sent), sent) != (type(kept), kept):
+        yield path
+
+
+def _parts(value: object) -> Mapping[Any, object]:
+    if isinstance(value, Mapping):
+        return value
+    return dict(enumerate(value)) if isinstance(value, list) else {}

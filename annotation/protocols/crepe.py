@@ -101,11 +101,14 @@ def compose_generate(fields: Fields) -> dict[str, Any]:
 
 
 def spread_generate(answer: Answer) -> dict[str, str]:
+    """Also of an unfinished answer: what it does not say is not chosen."""
     if answer.get("label") == FILTER:
         reason = str(answer.get("reason") or "")
         if reason in ("subjective", "nonsense"):
             return {"question": reason}
         return {"question": "usable", "response": reason}
+    if answer.get("label") not in LABELS:
+        return {}
     fields = {"question": "usable", "response": "informative", "wrong": "yes" if answer.get("label") == FALSE else "no"}
     pairs = answer.get("pairs")
     for i, pair in enumerate(pairs if isinstance(pairs, list) else []):
