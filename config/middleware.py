@@ -3,7 +3,9 @@
 from collections.abc import Callable
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
+
+from annotation.problems import problem
 
 Handler = Callable[[HttpRequest], HttpResponse]
 
@@ -20,10 +22,12 @@ def limit_body(get_response: Handler) -> Handler:
             if request.content_type == "multipart/form-data" and request.path.startswith("/studies/")
             else settings.MAX_BODY_BYTES
         )
-        if int(request.META.get("CONTENT_LENGTH") or 0) <= limit:
+        length = request.META.get("CONTENT_LENGTH") or "0"
+        if not length.isdecimal() or int(length) <= limit:  # what is not a number, Django reads as 0
             return get_response(request)
         said = f"What you sent is larger than this server takes: the limit is {limit:,} bytes. Nothing was changed."
-        problem = {"type": "about:blank", "title": "Content too large", "status": 413, "code": "too_large"}
-        return JsonResponse({**problem, "detail": said}, status=413, content_type="application/problem+json")
+        if request.path.startswith("/api/"):
+            return problem(413, "too_large", said)
+        return HttpResponse(said, status=413, content_type="text/plain; charset=utf-8")
 
     return middleware

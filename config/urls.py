@@ -20,3 +20,7 @@ urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
 ]
+
+# Under /api/ these answer as everything does there; elsewhere Django's own do.
+handler400 = "annotation.problems.bad_request"
+handler500 = "annotation.problems.server_error"

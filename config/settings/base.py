@@ -134,6 +134,8 @@ STATIC_ROOT = Path(env("STATIC_ROOT", default=str(VAR_DIR / "static")))
 # Without `collectstatic` (development, the demo) whitenoise serves straight from the source folders.
 STATIC_COLLECTED = (STATIC_ROOT / "staticfiles.json").exists()
 WHITENOISE_USE_FINDERS = not STATIC_COLLECTED
+if not STATIC_COLLECTED:
+    STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # whitenoise warns at every start of a folder that is not there
 MEDIA_ROOT = Path(env("MEDIA_ROOT", default=str(VAR_DIR / "media")))
 S3_BUCKET = env("S3_BUCKET", default="")
 STORAGES: dict[str, dict[str, object]] = {
@@ -216,19 +218,21 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["annotation.parsers.StrictJSONParser"],
-    "DEFAULT_THROTTLE_CLASSES": ["rest_framework.throttling.UserRateThrottle"],
+    "DEFAULT_THROTTLE_CLASSES": ["annotation.throttling.PerWorker"],
     "DEFAULT_THROTTLE_RATES": {"user": API_RATE, "anon": "60/min", "join": JOIN_RATE},
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "annotation.problems.as_problem",
+    "DEFAULT_METADATA_CLASS": None,
     "UNAUTHENTICATED_USER": None,
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Touchstone API",
     "DESCRIPTION": "For annotators who are programs: take a sitting, save drafts, submit.",
     "VERSION": "1",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
     "SERVE_INCLUDE_SCHEMA": False,
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
+    "SERVE_AUTHENTICATION": [],
 }
 
 # --- Time, words, logs --------------------------------------------------------------------------
@@ -240,9 +244,18 @@ USE_TZ = True
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"redact": {"()": "config.logs.RedactTokens"}},
-    "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["redact"]}},
+    "formatters": {
+        "line": {
+            "()": "config.logs.RedactingFormatter",
+            "format": "{asctime} {levelname} {name} {message}",
+            "style": "{",
+        }
+    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": env("LOG_LEVEL", default="INFO")},
-    "loggers": {"django": {"handlers": ["console"], "level": "INFO", "propagate": False}},
+    # Those that would write lines of their own, with whole addresses in them.
+    "loggers": {
+        name: {"handlers": ["console"], "level": "INFO", "propagate": False}
+        for name in ("django", "django.server", "gunicorn.access", "gunicorn.error")
+    },
 }
