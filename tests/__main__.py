@@ -14,8 +14,8 @@ from tests import services, system
 
 CI = bool(os.environ.get("CI"))
 CHECKS = (
-    ("ruff", "check", "."),
-    ("ruff", "format", "--check", "."),
+    ("ruff", "check", "--output-format=concise", "."),
+    ("ruff", "format", "--check", "--output-format=concise", "."),
     ("mypy",),
 )
 NOTHING_COLLECTED = 5
@@ -40,7 +40,7 @@ def checks() -> Iterator[str]:
     """The names of the checks that failed."""
     for command in CHECKS:
         if run("-m", *command):
-            yield " ".join(command)
+            yield " ".join(command[:2])
 
 
 def tests(arguments: Sequence[str], up: ExitStack, missing: Sequence[system.Program]) -> Iterator[str]:

@@ -10,6 +10,7 @@ import hypothesis
 import pytest
 import redis
 from django.db import connection
+from django.test import TransactionTestCase
 
 from tests import system
 
@@ -35,8 +36,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         folder = item.path.relative_to(ROOT / "tests").parts[0]
         if folder in FOLDER_MARKS:
             item.add_marker(FOLDER_MARKS[folder])
-        if item.get_closest_marker("django_db") or DATABASE_FIXTURES & set(getattr(item, "fixturenames", ())):
+        if uses_database(item):
             item.add_marker("database")
+
+
+def uses_database(item: pytest.Item) -> bool:
+    """May this test query it? By its mark, its fixtures or its class; to any other pytest-django refuses every query."""
+    marked = item.get_closest_marker("django_db") or issubclass(
+        getattr(item, "cls", None) or object, TransactionTestCase
+    )
+    return bool(marked or DATABASE_FIXTURES & set(getattr(item, "fixturenames", ())))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
