@@ -41,11 +41,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def uses_database(item: pytest.Item) -> bool:
-    """May this test query it? By its mark, its fixtures or its class; to any other pytest-django refuses every query."""
-    marked = item.get_closest_marker("django_db") or issubclass(
-        getattr(item, "cls", None) or object, TransactionTestCase
-    )
-    return bool(marked or DATABASE_FIXTURES & set(getattr(item, "fixturenames", ())))
+    """By its mark, its fixtures or its class; pytest-django refuses every query of any other test."""
+    in_class = issubclass(getattr(item, "cls", None) or object, TransactionTestCase)
+    fixtures = DATABASE_FIXTURES & set(getattr(item, "fixturenames", ()))
+    return bool(item.get_closest_marker("django_db") or in_class or fixtures)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
