@@ -45,21 +45,30 @@ def as_problem(error: Exception, context: Mapping[str, Any]) -> JsonResponse | N
         case Http404():
             return problem(404, "not_found", NOT_FOUND)
         case exceptions.APIException():
-            return _of_framework(error)
+            return _of_framework(error, context)
         case OperationalError():
             logger.exception("The database failed a request")
             return problem(503, "busy", BUSY)
     return None
 
 
-def _of_framework(error: exceptions.APIException) -> JsonResponse:
-    sentence = SENTENCES.get(type(error), str(error.detail))
-    response = problem(error.status_code, str(error.get_codes()), sentence)
+def _of_framework(error: exceptions.APIException, context: Mapping[str, Any]) -> JsonResponse:
+    response = problem(error.status_code, str(error.get_codes()), _sentence(error, context))
     if header := getattr(error, "auth_header", None):
         response["WWW-Authenticate"] = header
     if wait := getattr(error, "wait", None):
         response["Retry-After"] = f"{wait:.0f}"
     return response
+
+
+def _sentence(error: exceptions.APIException, context: Mapping[str, Any]) -> str:
+    match error:
+        case exceptions.MethodNotAllowed():
+            use = ", ".join(sorted(set(context["view"].allowed_methods) - {"OPTIONS"}))
+            return f"{context['request'].method} is not for this address: use {use}."
+        case exceptions.Throttled():
+            return f"Too many requests. Wait {error.wait:.0f} seconds and send this again."
+    return SENTENCES.get(type(error), str(error.detail))
 
 
 def _is_api(request: HttpRequest) -> bool:

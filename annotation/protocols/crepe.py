@@ -103,7 +103,7 @@ def compose_generate(fields: Fields) -> dict[str, Any]:
 def spread_generate(answer: Answer) -> dict[str, str]:
     """Also of an unfinished answer: what it does not say is not chosen."""
     if answer.get("label") == FILTER:
-        reason = str(answer.get("reason") or "")
+        reason = _text(answer.get("reason"))
         if reason in ("subjective", "nonsense"):
             return {"question": reason}
         return {"question": "usable", "response": reason}
@@ -111,10 +111,14 @@ def spread_generate(answer: Answer) -> dict[str, str]:
         return {}
     fields = {"question": "usable", "response": "informative", "wrong": "yes" if answer.get("label") == FALSE else "no"}
     pairs = answer.get("pairs")
-    for i, pair in enumerate(pairs if isinstance(pairs, list) else []):
+    for i, pair in enumerate(pairs[:MAX_PAIRS] if isinstance(pairs, list) else []):
         if isinstance(pair, Mapping):
-            fields |= {f"pairs.{i}.{part}": str(pair.get(part) or "") for part in PARTS}
+            fields |= {f"pairs.{i}.{part}": _text(pair.get(part)) for part in PARTS}
     return fields
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def read_generate(payload: Payload, raw: object) -> tuple[dict[str, Any], list[Problem]]:
@@ -224,7 +228,7 @@ VALIDATE = Stage(
     measures=(Measure("valid", VERDICTS, lambda answer: answer["valid"]),),
     read=read_validate,
     compose=lambda fields: {"valid": fields.get("valid")},
-    spread=lambda answer: {"valid": str(answer.get("valid") or "")},
+    spread=lambda answer: {"valid": _text(answer.get("valid"))},
     judges="generate",
 )
 

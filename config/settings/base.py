@@ -222,7 +222,6 @@ REST_FRAMEWORK = {
     "DEFAULT_THROTTLE_RATES": {"user": API_RATE, "anon": "60/min", "join": JOIN_RATE},
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "annotation.problems.as_problem",
-    "DEFAULT_METADATA_CLASS": None,
     "UNAUTHENTICATED_USER": None,
 }
 SPECTACULAR_SETTINGS = {

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from annotation import leasing, qualification
 from annotation.models import Annotation, Assignment, Qualification, Sitting
-from tests.annotation.program import Program
+from tests.annotation.program import Program, ids
 from tests.factories import (
     FALSE_ANSWER,
     FILTER_ANSWER,
@@ -81,11 +81,11 @@ def test_a_judge_sees_both_answers_and_not_who_gave_them(study, items, ann):
     for code, answer in (("ann", FALSE_ANSWER), ("ben", NORMAL_ANSWER)):
         writer = Program(make_worker(study, code))
         sitting = writer.lease()
-        writer.ask("POST", f"sittings/{sitting['id']}/submit/", same(answer, sitting))
+        writer.submit(sitting, answer)
     judge = Program(make_worker(study, "eve"))
     sitting = judge.lease(stage="validate")
     assert [a["judges"] for a in sitting["assignments"]] == [{"A": FALSE_ANSWER, "B": NORMAL_ANSWER}] * 2
-    status, body = judge.ask("POST", f"sittings/{sitting['id']}/submit/", same({"valid": "A"}, sitting))
+    status, body = judge.submit(sitting, {"valid": "A"})
     assert (status, [a["counted"] for a in body["annotations"]]) == (200, [True, True])
 
 
@@ -110,9 +110,8 @@ def test_submitting_says_what_became_of_every_answer(ann):
 
 def test_submitting_again_gets_the_same_body_whatever_it_says_now(ann):
     sitting = ann.lease()
-    path = f"sittings/{sitting['id']}/submit/"
-    first = ann.ask("POST", path, same(NORMAL_ANSWER, sitting))
-    again = ann.ask("POST", path, same(FILTER_ANSWER, sitting))
+    first = ann.submit(sitting, NORMAL_ANSWER)
+    again = ann.submit(sitting, FILTER_ANSWER)
     assert first[0] == 200
     assert again == first
     assert [a.answer for a in Annotation.objects.all()] == [NORMAL_ANSWER, NORMAL_ANSWER]
@@ -123,7 +122,7 @@ def test_a_late_answer_is_kept_and_marked(study, items, ann):
     leasing.expire(at=timezone.now() + timedelta(minutes=61))
     for code in ("ben", "cy"):
         make_sitting(study, code, at=timezone.now())
-    status, body = ann.ask("POST", f"sittings/{sitting['id']}/submit/", same(NORMAL_ANSWER, sitting))
+    status, body = ann.submit(sitting, NORMAL_ANSWER)
     assert (status, [(a["counted"], a["why"]) for a in body["annotations"]]) == (200, [(False, "late")] * 2)
 
 
@@ -159,14 +158,14 @@ def test_what_was_given_back_is_closed(ann):
 
 def test_a_draft_after_submitting_is_closed(ann):
     sitting = ann.lease()
-    ann.ask("POST", f"sittings/{sitting['id']}/submit/", same(NORMAL_ANSWER, sitting))
+    ann.submit(sitting, NORMAL_ANSWER)
     status, problem = ann.ask("PUT", f"assignments/{ids(sitting)[0]}/draft/", {"answer": FALSE_ANSWER})
     assert (status, problem["code"]) == (409, "closed")
 
 
 def test_nothing_left_not_qualified_and_revoked_are_told_apart(study, items, ann):
     sitting = ann.lease()
-    ann.ask("POST", f"sittings/{sitting['id']}/submit/", same(NORMAL_ANSWER, sitting))
+    ann.submit(sitting, NORMAL_ANSWER)
     nobody = Program(qualification.add_worker(study, "nobody", [], by="test", at=timezone.now()))
     out = make_worker(study, "out")
     Qualification.objects.filter(enrolment__worker=out).update(state="revoked")
@@ -193,6 +192,7 @@ def cost_of_a_round(caller):
     with CaptureQueriesContext(connection) as queries:
         sitting = caller.lease()
     yield "lease", counted(queries)
+    answers = dict.fromkeys(ids(sitting), NORMAL_ANSWER)
     for name, method, path, body in (
         ("again", "POST", "studies/crepe-a/sittings/", {"stage": "generate"}),
         ("draft", "PUT", f"assignments/{ids(sitting)[0]}/draft/", {"answer": NORMAL_ANSWER}),
@@ -200,7 +200,7 @@ def cost_of_a_round(caller):
             "submit",
             "POST",
             f"sittings/{sitting['id']}/submit/",
-            same(NORMAL_ANSWER, sitting),
+            {"answers": dict.fromkeys(ids(sitting), NORMAL_ANSWER)},
         ),
         ("submit again", "POST", f"sittings/{sitting['id']}/submit/", {"answers": {}}),
         ("look", "GET", f"sittings/{sitting['id']}/", None),
@@ -214,15 +214,6 @@ def cost_of_a_round(caller):
 def counted(queries):
     """Without what only the test's own outer transaction adds."""
     return sum("SAVEPOINT" not in query["sql"] for query in queries)
-
-
-def ids(sitting):
-    return [assignment["id"] for assignment in sitting["assignments"]]
-
-
-def same(answer, sitting):
-    """The body that answers every assignment of a sitting alike."""
-    return {"answers": dict.fromkeys(ids(sitting), answer)}
 
 
 def iso(at):
