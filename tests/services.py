@@ -4,6 +4,7 @@
 """
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -102,4 +103,5 @@ def main(command: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # leaving the blocks, which stops the servers
     sys.exit(main(sys.argv[1:]))
