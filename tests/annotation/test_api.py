@@ -200,7 +200,7 @@ def cost_of_a_round(caller):
             "submit",
             "POST",
             f"sittings/{sitting['id']}/submit/",
-            {"answers": dict.fromkeys(ids(sitting), NORMAL_ANSWER)},
+            {"answers": answers},
         ),
         ("submit again", "POST", f"sittings/{sitting['id']}/submit/", {"answers": {}}),
         ("look", "GET", f"sittings/{sitting['id']}/", None),
