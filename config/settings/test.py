@@ -4,7 +4,8 @@ import os
 import tempfile
 
 os.environ.setdefault("SECRET_KEY", "only-for-tests-" + "x" * 40)
-os.environ.setdefault("VAR_DIR", tempfile.mkdtemp(prefix="touchstone-test-"))
+var_dir = tempfile.TemporaryDirectory(prefix="touchstone-test-")  # goes when the process ends
+os.environ.setdefault("VAR_DIR", var_dir.name)
 
 from config.settings.base import *  # noqa: F403
 from config.settings.base import REST_FRAMEWORK, STORAGES
