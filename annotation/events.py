@@ -3,13 +3,15 @@
 from collections.abc import Iterable
 from datetime import datetime
 
+from django.db.models import Model
+
 from annotation.models import Event, Item, Study, Worker
 
 SYSTEM = "system"
 
 
 def event(
-    study: Study | int,
+    study: Study,
     what: str,
     *,
     by: str,
@@ -20,10 +22,20 @@ def event(
     **details: object,
 ) -> Event:
     """An event, not yet written: a step collects its events and records them in one statement."""
-    ids = [row if isinstance(row, int) or row is None else row.pk for row in (study, item, worker)]
     return Event(
-        study_id=ids[0], item_id=ids[1], worker_id=ids[2], actor=by, what=what, why=why, details=details, at=at
+        study=study,
+        item_id=_pk(item),
+        worker_id=_pk(worker),
+        actor=by,
+        what=what,
+        why=why,
+        details=details,
+        at=at,
     )
+
+
+def _pk(row: Model | int | None) -> int | None:
+    return row.pk if isinstance(row, Model) else row
 
 
 def record(events: Iterable[Event]) -> None:

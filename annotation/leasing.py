@@ -100,8 +100,9 @@ def _take(qualification: Qualification, worker: Worker, study: Study, stage: str
     sitting = Sitting.objects.create(
         study=study, worker=worker, stage=stage, leased_until=_until(study, at), opened_at=at
     )
-    seats = seats_of(items)
     judged = study.protocol.stage(stage).judges
+    # Where nobody sits yet, and nothing was written that is judged here, there is nothing to look up.
+    seats = seats_of([item for item in items if judged or item.open_seats < item.votes_wanted])
     Assignment.objects.bulk_create(
         Assignment(
             sitting=sitting,
@@ -126,7 +127,7 @@ def _claim(qualification: Qualification, worker: Worker, study: Study, stage: st
     count = study.options["items_per_sitting"]
     met = Assignment.objects.filter(item=OuterRef("pk"), worker=worker)
     unmet = _free(study, stage).exclude(Exists(met))
-    queue = unmet.order_by("queued_at", "pk")
+    queue = unmet.order_by("queued_at")  # the order of the index `item_queue`, so that nothing is sorted
     unlocked = queue.select_for_update(of=("self",), skip_locked=connection.features.has_select_for_update_skip_locked)
     seen = qualification.queue_seen_until
     items = list(unlocked.filter(queued_at__gte=seen)[:count]) if seen else []

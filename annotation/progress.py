@@ -1,7 +1,7 @@
 """Ask the protocol what an item needs next; keep its open seats in step. Nothing else decides."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -21,16 +21,18 @@ class Seats:
     taken: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
 
 
-def seats_of(items: Iterable[Item | int]) -> dict[int, Seats]:
+def seats_of(items: Collection[Item]) -> dict[int, Seats]:
     """Every taken seat of these items, in one query; counted answers in order of submission."""
     seats: dict[int, Seats] = defaultdict(Seats)
+    if not items:
+        return seats
     rows = (
         Assignment.objects.filter(item__in=items, seat__isnull=False)
         .order_by("annotation__submitted_at", "annotation__pk")
         .values_list("item_id", "stage", "seat", "judges", "annotation__pk", "annotation__answer")
     )
     for item_id, stage, seat, judges, annotation_id, answer in rows:
-        seats[item_id].taken[stage].add(seat)
+        seats[item_id].taken[stage].add(seat)  # type: ignore[arg-type]  # null was filtered out
         if annotation_id is not None:
             seats[item_id].counted.append(Counted(annotation_id, stage, answer, tuple(judges)))
     return seats

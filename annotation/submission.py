@@ -42,13 +42,13 @@ def submit(sitting: Sitting, answers: Mapping[int, object], *, at: datetime) -> 
     """
     with transaction.atomic():
         items = {item.pk: item for item in lock_items([sitting])}
-        sitting.refresh_from_db(fields=["state", "leased_until", "closed_at"])
-        assignments = list(sitting.assignments.select_related("worker").order_by("pk"))
+        assignments = list(sitting.assignments.select_related("sitting").order_by("pk"))
+        sitting.state, sitting.closed_at = assignments[0].sitting.state, assignments[0].sitting.closed_at
         if sitting.state == State.RETURNED:
             raise Closed("You gave this sitting back, so it was not submitted. What you wrote is kept.")
         if sitting.state != State.SUBMITTED:
-            _take(sitting, assignments, items, _read(sitting, assignments, items, answers), at=at)
-    return list(Annotation.objects.filter(assignment__sitting=sitting).order_by("assignment"))
+            return _take(sitting, assignments, items, _read(sitting, assignments, items, answers), at=at)
+    return list(Annotation.objects.filter(assignment__in=assignments).select_related("item").order_by("assignment"))
 
 
 def _read(
@@ -78,16 +78,16 @@ def _take(
     answers: Mapping[int, dict[str, Any]],
     *,
     at: datetime,
-) -> None:
+) -> list[Annotation]:
     """Write the annotations, close the sitting, advance the items. The caller holds the items' locks."""
     study, worker = sitting.study, sitting.worker
     held = [a for a in assignments if a.state == State.LEASED]
     _seat_late([a for a in assignments if a.state == State.EXPIRED], items, at=at)
     ASSIGNMENT.move(held, State.SUBMITTED, closed_at=at)
-    Annotation.objects.bulk_create(
+    annotations = Annotation.objects.bulk_create(
         Annotation(
             study=study,
-            item_id=assignment.item_id,
+            item=items[assignment.item_id],
             worker=worker,
             assignment=assignment,
             stage=sitting.stage,
@@ -114,11 +114,12 @@ def _take(
         for a in assignments
     ]
     record(events + advance(study, list(items.values()), at=at))
+    return annotations
 
 
 def _seat_late(assignments: list[Assignment], items: Mapping[int, Item], *, at: datetime) -> None:
     """Give lapsed assignments their seat back where one is still free, and close all of them."""
-    seats = seats_of(items.values()) if assignments else {}
+    seats = seats_of(list(items.values()) if assignments else [])
     for assignment in assignments:
         item = items[assignment.item_id]
         free = item.stage == assignment.stage and item.open_seats > 0

@@ -23,7 +23,9 @@ def measure() -> None:
         items, out = Path(folder, "items.jsonl"), Path(folder, "out.jsonl")
         _write_items(items)
         _manage("create_study", "files", "--protocol", "crepe")
-        rows.append(_row(f"import {ITEMS:,} items", lambda: _manage("import_items", "files", str(items)), _copy_in(out)))
+        rows.append(
+            _row(f"import {ITEMS:,} items", lambda: _manage("import_items", "files", str(items)), _copy_in(out))
+        )
         _settle_all("files")
         gold = _copy_out("SELECT gold FROM validation_resolution", out)
         rows.append(
@@ -60,7 +62,13 @@ def _write_items(path: Path) -> None:
     with path.open("w") as file:
         for n in range(ITEMS):
             comment = f"It is not blue at all. What number {n} shows is red, as everybody can see in daylight."
-            row = {"id": f"q{n}", "question": f"Why is number {n} blue?", "comment": comment, "score": n, "tag": "bench"}
+            row = {
+                "id": f"q{n}",
+                "question": f"Why is number {n} blue?",
+                "comment": comment,
+                "score": n,
+                "tag": "bench",
+            }
             file.write(json.dumps(row) + "\n")
 
 
@@ -68,7 +76,9 @@ def _copy_in(path: Path) -> float:
     """Seconds for COPY of the same payloads into a bare table with one unique index."""
     with connection.cursor() as cursor:
         cursor.execute("DROP TABLE IF EXISTS copy_in; CREATE TABLE copy_in (ref text PRIMARY KEY, payload jsonb)")
-        rows = [(f"q{n}", json.dumps({"id": f"q{n}", "question": "Why?" * 5, "comment": "x" * 90})) for n in range(ITEMS)]
+        rows = [
+            (f"q{n}", json.dumps({"id": f"q{n}", "question": "Why?" * 5, "comment": "x" * 90})) for n in range(ITEMS)
+        ]
         began = time.perf_counter()
         with cursor.copy("COPY copy_in (ref, payload) FROM STDIN") as copy:
             for row in rows:

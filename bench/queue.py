@@ -52,7 +52,9 @@ def measure() -> None:
         p95 = timings.percentile("lease", 0.95)
         base = base or p95
         rows.append([name, f"{timings.percentile('lease', 0.5):.2f}", f"{p95:.2f}", f"{p95 / base:.2f}"])
-    table(f"One lease of one item, {LEASES} leases (ms, in process)", ["where", "p50", "p95", "p95 to 1,000 items"], rows)
+    table(
+        f"One lease of one item, {LEASES} leases (ms, in process)", ["where", "p50", "p95", "p95 to 1,000 items"], rows
+    )
 
 
 def _study(slug: str, items: int) -> Study:

@@ -20,7 +20,17 @@ WORKERS, THREADS = 2, 4
 def gunicorn(application: str, port: int, **environment: str) -> Iterator[psutil.Process]:
     """Serve `application` and yield its master process once it accepts connections; stopped again at the end."""
     command = [BIN / "gunicorn", application, "--bind", f"127.0.0.1:{port}", "--worker-class", "gthread"]
-    command += ["--workers", str(WORKERS), "--threads", str(THREADS), "--keep-alive", "30", "--log-level", "warning"]
+    command += [
+        "--workers",
+        str(WORKERS),
+        "--threads",
+        str(THREADS),
+        "--keep-alive",
+        "30",
+        "--log-level",
+        "warning",
+        "--no-control-socket",
+    ]
     with subprocess.Popen([str(part) for part in command], env={**os.environ, **environment}) as process:
         try:
             wait_for(port)

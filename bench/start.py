@@ -37,7 +37,9 @@ def measure() -> None:
             seconds = _until_ready(demo, began)
             time.sleep(5)  # idle is what is measured, so let start-up settle
             rows = [["from an empty virtual environment to the first page (s)", f"{seconds:.1f}"]]
-            rows += [[f"idle memory, {kind}, all processes (MB)", f"{_memory(demo, kind):.0f}"] for kind in ("pss", "rss")]
+            rows += [
+                [f"idle memory, {kind}, all processes (MB)", f"{_memory(demo, kind):.0f}"] for kind in ("pss", "rss")
+            ]
         finally:
             os.killpg(demo.pid, signal.SIGINT)
             demo.wait(timeout=30)
@@ -53,5 +55,9 @@ def _until_ready(demo: subprocess.Popen[str], began: float) -> float:
 
 
 def _memory(demo: subprocess.Popen[str], kind: str) -> float:
-    processes = [p for p in psutil.Process(demo.pid).children(recursive=True) if "python" in p.name() or "gunicorn" in p.name() or "celery" in p.name()]
+    processes = [
+        p
+        for p in psutil.Process(demo.pid).children(recursive=True)
+        if "python" in p.name() or "gunicorn" in p.name() or "celery" in p.name()
+    ]
     return sum(getattr(p.memory_full_info(), kind) for p in processes) / 1_048_576

@@ -43,7 +43,9 @@ def _study(items: int, crowd: int) -> Study:
     now = timezone.now()
     options = {"items_per_sitting": 1}
     study = create_study(f"bench-{crowd}", "crepe", title="Bench", options=options, by="bench", at=now)
-    rows = ({"id": f"q{n}", "question": f"Why is {n} blue?", "comment": f"It is not, {n} is red."} for n in range(items))
+    rows = (
+        {"id": f"q{n}", "question": f"Why is {n} blue?", "comment": f"It is not, {n} is red."} for n in range(items)
+    )
     import_items(study, rows, role="work", skip_bad=False, by="bench", at=now)
     return study
 

@@ -11,8 +11,8 @@ class Tally(models.Model):
     Text, so that `GROUP BY profile` makes a study's histogram. Recounted from the item's answers at every change.
     """
 
-    study = models.ForeignKey(Study, models.PROTECT, related_name="tallies")
-    item = models.ForeignKey(Item, models.PROTECT, related_name="tallies")
+    study = models.ForeignKey(Study, models.PROTECT, related_name="tallies", db_index=False)
+    item = models.ForeignKey(Item, models.PROTECT, related_name="tallies", db_index=False)
     stage = models.CharField(max_length=20)
     measure = models.CharField(max_length=30)
     profile = models.CharField(max_length=100)
@@ -40,7 +40,7 @@ class Resolution(models.Model):
         UNRESOLVED = "unresolved"
 
     item = models.OneToOneField(Item, models.PROTECT, related_name="resolution")
-    study = models.ForeignKey(Study, models.PROTECT, related_name="resolutions")
+    study = models.ForeignKey(Study, models.PROTECT, related_name="resolutions", db_index=False)
     outcome = models.CharField(max_length=10, choices=Outcome)
     label = models.CharField(max_length=60, blank=True)
     gold = models.JSONField(null=True, blank=True)

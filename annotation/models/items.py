@@ -35,7 +35,7 @@ class Item(models.Model):
         DROPPED = "dropped"
         UNRESOLVED = "unresolved"
 
-    study = models.ForeignKey(Study, models.PROTECT, related_name="items")
+    study = models.ForeignKey(Study, models.PROTECT, related_name="items", db_index=False)
     ref = models.CharField(max_length=200)
     role = models.CharField(max_length=13, choices=Role, default=Role.WORK)
     payload = models.JSONField()

@@ -22,7 +22,7 @@ class Sitting(models.Model):
 
     State = State
 
-    study = models.ForeignKey(Study, models.PROTECT, related_name="sittings")
+    study = models.ForeignKey(Study, models.PROTECT, related_name="sittings", db_index=False)
     worker = models.ForeignKey(Worker, models.PROTECT, related_name="sittings")
     stage = models.CharField(max_length=20)
     state = models.CharField(max_length=10, choices=State, default=State.LEASED)
@@ -58,13 +58,14 @@ class Assignment(models.Model):
 
     `seat` is the seat taken at the item's stage, from 0: held while leased, kept when the answer counts, else null.
     `draft` is what is on the worker's screen (the protocol's fields). `judges`: ids of the annotations shown, A then B.
+    There is no index on the worker alone: leasing must look up (item, worker), whatever the statistics say.
     """
 
     State = State
 
     sitting = models.ForeignKey(Sitting, models.PROTECT, related_name="assignments")
-    item = models.ForeignKey(Item, models.PROTECT, related_name="assignments")
-    worker = models.ForeignKey(Worker, models.PROTECT, related_name="assignments")
+    item = models.ForeignKey(Item, models.PROTECT, related_name="assignments", db_index=False)
+    worker = models.ForeignKey(Worker, models.PROTECT, related_name="assignments", db_index=False)
     stage = models.CharField(max_length=20)
     seat = models.PositiveSmallIntegerField(null=True, blank=True)
     state = models.CharField(max_length=10, choices=State, default=State.LEASED)
@@ -105,9 +106,9 @@ class Annotation(models.Model):
     study, item, worker, stage repeat the assignment's, so that the big queries need no join.
     """
 
-    study = models.ForeignKey(Study, models.PROTECT, related_name="annotations")
+    study = models.ForeignKey(Study, models.PROTECT, related_name="annotations", db_index=False)
     item = models.ForeignKey(Item, models.PROTECT, related_name="annotations")
-    worker = models.ForeignKey(Worker, models.PROTECT, related_name="annotations")
+    worker = models.ForeignKey(Worker, models.PROTECT, related_name="annotations", db_index=False)
     assignment = models.OneToOneField(Assignment, models.PROTECT, related_name="annotation")
     stage = models.CharField(max_length=20)
     answer = models.JSONField()
@@ -120,7 +121,7 @@ class Annotation(models.Model):
         ordering = ["pk"]
         indexes = [
             models.Index(fields=["study", "stage", "submitted_at"], name="annotation_by_day"),
-            models.Index(fields=["study", "worker"], name="annotation_by_worker"),
+            models.Index(fields=["worker", "study", "stage"], name="annotation_by_worker"),
         ]
 
     def __str__(self) -> str:

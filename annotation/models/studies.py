@@ -10,13 +10,13 @@ from annotation import protocols
 from annotation.protocols import Protocol
 
 if TYPE_CHECKING:
-    from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+    from django.contrib.auth.models import AbstractUser, AnonymousUser
 
 SLUG = RegexValidator(r"^[a-z0-9][a-z0-9-]{0,49}\Z", "Use lower-case letters, digits and hyphens, at most 50.")
 
 
 class StudyQuerySet(models.QuerySet["Study"]):
-    def visible_to(self, user: "AbstractBaseUser | AnonymousUser") -> Self:
+    def visible_to(self, user: "AbstractUser | AnonymousUser") -> Self:
         """Admins see every study, researchers those they are in the team of."""
         if not user.is_active or user.is_anonymous:
             return self.none()

@@ -23,7 +23,7 @@ class Worker(models.Model):
 class Enrolment(models.Model):
     """A worker in a study. `number` makes the running code that exports show instead of the worker's own."""
 
-    study = models.ForeignKey(Study, models.PROTECT, related_name="enrolments")
+    study = models.ForeignKey(Study, models.PROTECT, related_name="enrolments", db_index=False)
     worker = models.ForeignKey(Worker, models.PROTECT, related_name="enrolments")
     number = models.PositiveIntegerField()
     created_at = models.DateTimeField()
@@ -56,7 +56,7 @@ class Qualification(models.Model):
         QUALIFIED = "qualified"
         REVOKED = "revoked"
 
-    enrolment = models.ForeignKey(Enrolment, models.PROTECT, related_name="qualifications")
+    enrolment = models.ForeignKey(Enrolment, models.PROTECT, related_name="qualifications", db_index=False)
     stage = models.CharField(max_length=20)
     state = models.CharField(max_length=10, choices=State, default=State.QUALIFIED)
     queue_seen_until = models.DateTimeField(null=True, blank=True)

@@ -173,5 +173,5 @@ def test_a_lease_costs_a_fixed_number_of_queries(django_assert_num_queries):
         study = make_study(f"crepe-{size}", items_per_sitting=size)
         make_items(study, 20)
         worker = make_worker(study, f"ann{size}")
-        with django_assert_num_queries(11):
+        with django_assert_num_queries(10):
             leasing.lease(worker, study, "generate", at=NOON)
