@@ -11,6 +11,8 @@ from kombu.exceptions import KombuError
 
 from config.celery import app
 
+PATIENCE = 2  # seconds for the broker to answer
+
 
 class Unfit(Exception):
     """Says in a few words what is missing."""
@@ -55,8 +57,9 @@ def ask_migrations() -> None:
 
 
 def ask_broker() -> None:
+    seconds = {"socket_connect_timeout": PATIENCE, "socket_timeout": PATIENCE}  # Redis knows no other, and would hang
     try:
-        with app.connection_for_write(connect_timeout=2) as broker:
-            broker.ensure_connection(max_retries=1, timeout=2)
+        with app.connection_for_write(connect_timeout=PATIENCE, transport_options=seconds) as broker:
+            broker.ensure_connection(max_retries=1, interval_start=0, timeout=PATIENCE)
     except (KombuError, OSError):
         raise Unfit("the broker does not answer") from None
