@@ -42,15 +42,19 @@ def agreement_of(study: Study, stage: str, measure: str) -> AgreementReport:
     compared, set_aside = leave_out(profiles, [asked.categories.index(c) for c in asked.left_out])
     counted = Annotation.objects.filter(study=study, stage=stage, uncounted="")
     counts = counted.aggregate(annotations=Count("pk"), workers=Count("worker", distinct=True))
+    percentage, kappa, alpha = (_estimate(compared, name, asked.level, set_aside) for name in MEASURES)
     return AgreementReport(
         study=study.slug,
         stage=stage,
         measure=measure,
         level=asked.level,
         items=sum(profiles.values()),
-        **counts,
+        annotations=counts["annotations"],
+        workers=counts["workers"],
         set_aside=set_aside,
-        **{name: _estimate(compared, name, asked.level, set_aside) for name in MEASURES},
+        percent_agreement=percentage,
+        fleiss_kappa=kappa,
+        krippendorff_alpha=alpha,
     )
 
 
