@@ -42,3 +42,12 @@ class PerWorker(FixedWindow, UserRateThrottle):
 
 class PerAddress(FixedWindow, AnonRateThrottle):
     """For what is open to all: 60 requests a minute for each address."""
+
+
+class PerJoiner(FixedWindow):
+    """JOIN_RATE new people for each address, through open enrolment links."""
+
+    scope = "join"
+
+    def get_cache_key(self, request: Request, view: "APIView") -> str:
+        return f"throttle_join_{self.get_ident(request)}"

@@ -1,10 +1,291 @@
-"""Pages of workers."""
+"""Pages of workers. The signed token in the address is who they are: no cookie is read or set."""
 
-from django.http import HttpRequest, HttpResponse
+from collections.abc import Callable
+from datetime import datetime
+from functools import wraps
+from math import ceil
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from annotation import leasing, links, qualification, queries, screen, submission
+from annotation.errors import Invalid, Refusal
+from annotation.forms import AnswerForm, read_fields, storable
+from annotation.models import Assignment, Sitting, Study, Worker
+from annotation.models.sittings import State
+from annotation.protocols.base import Fields, Problem, Stage
+from annotation.throttling import PerJoiner
+from annotation.views.rendering import render_region
+
+WORK, ITEM = "annotation/work/work.html", "annotation/work/_item.html"
+View = Callable[..., HttpResponse]
 
 
+def refusing(view: View) -> View:
+    """Turn refusals into a page with a sentence. Nothing ambient authenticates here, so there is nothing to forge."""
+
+    @csrf_exempt
+    @never_cache
+    @wraps(view)
+    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            return view(request, *args, **kwargs)
+        except Refusal as refusal:
+            return render(request, "annotation/work/refused.html", {"said": refusal.sentence}, status=refusal.status)
+
+    return wrapped
+
+
+def for_worker(view: View) -> View:
+    """Hand the view the worker whom the link names."""
+
+    @refusing
+    @wraps(view)
+    def wrapped(request: HttpRequest, token: str, **kwargs: Any) -> HttpResponse:
+        worker = links.worker_of(token, links.LINK, at=timezone.now())
+        return view(request, token, worker, **kwargs)
+
+    return wrapped
+
+
+@refusing
+@require_http_methods(["GET", "POST"])
 def join(request: HttpRequest, token: str) -> HttpResponse:
-    return HttpResponse()
+    """The open enrolment link: say what it is about, and on request make a worker with a link of their own."""
+    study = links.study_of(token)
+    if request.method == "GET":
+        return render(request, "annotation/work/join.html", {"study": study})
+    if not PerJoiner().allow_request(request, None):  # type: ignore[arg-type]  # reads the address alone
+        said = "Too many people have joined from your network lately. Please try again in an hour."
+        return render(request, "annotation/work/refused.html", {"said": said}, status=429)
+    now = timezone.now()
+    link = links.personal_link(qualification.join(study, at=now), at=now)
+    return render(request, "annotation/work/joined.html", {"study": study, "link": link})
 
 
-home = start = item = draft = instructions = submit = give_back = done = join
+@for_worker
+@require_GET
+def home(request: HttpRequest, token: str, worker: Worker) -> HttpResponse:
+    """Everything this worker may do, and has done."""
+    return _home(request, token, worker)
+
+
+def _home(request: HttpRequest, token: str, worker: Worker, said: str = "", status: int = 200) -> HttpResponse:
+    context = {"token": token, "places": queries.places_of(worker), "said": said}
+    return render(request, "annotation/work/home.html", context, status=status)
+
+
+@for_worker
+@require_POST
+def start(request: HttpRequest, token: str, worker: Worker, slug: str, stage: str) -> HttpResponse:
+    """Take a sitting, or go on with the open one where it was left."""
+    study = get_object_or_404(Study, slug=slug, enrolments__worker=worker)
+    try:
+        sitting, _ = leasing.lease(worker, study, stage, at=timezone.now())
+    except Refusal as refusal:
+        return _home(request, token, worker, refusal.sentence, refusal.status)
+    states = [screen.state_of(study.protocol.stage(stage), a) for a in _assignments(sitting)]
+    number = next((n for n, state in enumerate(states, 1) if state != "done"), len(states))
+    return redirect("annotation:work", token, sitting.pk, number)
+
+
+@for_worker
+@require_http_methods(["GET", "POST"])
+def item(request: HttpRequest, token: str, worker: Worker, pk: int, number: int) -> HttpResponse:
+    """One item. Posting keeps what was written and goes on, back, or to the item asked for."""
+    sitting, assignments = _open(worker, pk)
+    if sitting.state in (State.SUBMITTED, State.RETURNED):
+        return redirect("annotation:done", token, pk)
+    number = min(max(number, 1), len(assignments))
+    assignment = assignments[number - 1]
+    stage = sitting.study.protocol.stage(sitting.stage)
+    if request.method == "GET":
+        _note_opened(assignment, timezone.now())
+        problems = _problems(stage, assignment) if "check" in request.GET else None
+        return _page(request, token, sitting, assignments, number, problems)
+    if unstorable := _keep(request, stage, assignment):
+        return _page(request, token, sitting, assignments, number, unstorable, 422)
+    go = request.POST.get("go", "next")
+    if go != "next":
+        target = number - 1 if go == "back" else int(go) if go.isdecimal() and len(go) < 5 else number
+        return _turn(request, token, sitting, assignments, min(max(target, 1), len(assignments)))
+    problems = _problems(stage, assignment)
+    if any(p.blocking for p in problems):
+        return _page(request, token, sitting, assignments, number, problems, 422)
+    if number < len(assignments):
+        return _turn(request, token, sitting, assignments, number + 1)
+    return _submit(request, token, sitting, assignments)
+
+
+@for_worker
+@require_POST
+def draft(request: HttpRequest, token: str, worker: Worker, pk: int, number: int) -> HttpResponse:
+    """Keep what is being written; answer with what there is to say about it, for the page to show under its fields."""
+    sitting, assignments = _open(worker, pk)
+    assignment = assignments[min(max(number, 1), len(assignments)) - 1]
+    stage = sitting.study.protocol.stage(sitting.stage)
+    problems = _keep(request, stage, assignment)
+    said = problems or screen.while_writing(_problems(stage, assignment), assignment.draft or {})
+    body = {
+        "saved_at": None if problems else assignment.draft_at,
+        "minutes_left": _minutes_left(sitting),
+        "problems": [{"field": p.field, "text": p.text, "blocking": p.blocking} for p in said],
+    }
+    return JsonResponse(body, status=422 if problems else 200)
+
+
+@for_worker
+@require_POST
+def submit(request: HttpRequest, token: str, worker: Worker, pk: int) -> HttpResponse:
+    """Hand the sitting in, from the drafts."""
+    sitting, assignments = _open(worker, pk)
+    return _submit(request, token, sitting, assignments)
+
+
+@for_worker
+@require_http_methods(["GET", "POST"])
+def give_back(request: HttpRequest, token: str, worker: Worker, pk: int) -> HttpResponse:
+    """Ask first: what is returned does not come again."""
+    sitting, assignments = _open(worker, pk)
+    if request.method == "GET":
+        context = {"token": token, "sitting": sitting, "count": len(assignments)}
+        return render(request, "annotation/work/give_back.html", context)
+    leasing.give_back(sitting, at=timezone.now())
+    return redirect("annotation:done", token, pk)
+
+
+@for_worker
+@require_GET
+def done(request: HttpRequest, token: str, worker: Worker, pk: int) -> HttpResponse:
+    """What happens now, and the next sitting."""
+    sitting, assignments = _open(worker, pk)
+    if sitting.state not in (State.SUBMITTED, State.RETURNED):
+        return redirect("annotation:work", token, pk, 1)
+    late = sum(1 for a in assignments if a.state == State.SUBMITTED and a.seat is None)
+    context = {"token": token, "sitting": sitting, "count": len(assignments), "late": late}
+    return render(request, "annotation/work/done.html", context)
+
+
+@for_worker
+@require_GET
+def instructions(request: HttpRequest, token: str, worker: Worker, pk: int) -> HttpResponse:
+    """The full instructions as a page of their own, for whoever has no dialog."""
+    sitting, _ = _open(worker, pk)
+    context = {"token": token, "sitting": sitting, "instructions": _instructions(sitting)}
+    return render(request, "annotation/work/instructions.html", context)
+
+
+# --- What the views share -----------------------------------------------------------------------
+
+
+def _open(worker: Worker, pk: int) -> tuple[Sitting, list[Assignment]]:
+    """The worker's own sitting with its assignments and items, in two queries; anybody else's is 404."""
+    sitting = get_object_or_404(Sitting.objects.select_related("study"), pk=pk, worker=worker)
+    sitting.worker = worker
+    return sitting, _assignments(sitting)
+
+
+def _assignments(sitting: Sitting) -> list[Assignment]:
+    assignments = list(sitting.assignments.select_related("item"))
+    for assignment in assignments:
+        assignment.sitting = sitting
+    return assignments
+
+
+def _note_opened(assignment: Assignment, at: datetime) -> None:
+    if assignment.first_opened_at is None:
+        Assignment.objects.filter(pk=assignment.pk, first_opened_at=None).update(first_opened_at=at)
+
+
+def _keep(request: HttpRequest, stage: Stage, assignment: Assignment) -> list[Problem]:
+    """Save the posted fields as the draft; the problems of what no database can hold, and then nothing is saved."""
+    fields = read_fields(stage, request.POST)
+    seconds = request.POST.get("active_seconds", "")
+    if problems := storable(fields):
+        return problems
+    active = int(seconds) if seconds.isdecimal() and len(seconds) < 8 else 0
+    submission.save_draft(assignment, fields, active_seconds=active, at=timezone.now())
+    return []
+
+
+def _problems(stage: Stage, assignment: Assignment) -> list[Problem]:
+    return AnswerForm.of_fields(stage, assignment.item.payload, assignment.draft or {}).problems
+
+
+def _submit(request: HttpRequest, token: str, sitting: Sitting, assignments: list[Assignment]) -> HttpResponse:
+    try:
+        submission.submit(sitting, {}, at=timezone.now())
+    except Invalid as refusal:
+        number = next(n for n, a in enumerate(assignments, 1) if a.pk in refusal.problems)
+        return _go(request, reverse("annotation:work", args=[token, sitting.pk, number]) + "?check=1")
+    return _go(request, reverse("annotation:done", args=[token, sitting.pk]))
+
+
+def _go(request: HttpRequest, url: str) -> HttpResponse:
+    """Leave for another page, with htmx too."""
+    return HttpResponse(headers={"HX-Redirect": url}) if request.htmx else HttpResponseRedirect(url)  # type: ignore[attr-defined]
+
+
+def _turn(
+    request: HttpRequest, token: str, sitting: Sitting, assignments: list[Assignment], number: int
+) -> HttpResponse:
+    """Show another item: htmx swaps it in under its own address, everyone else is sent there."""
+    url = reverse("annotation:work", args=[token, sitting.pk, number])
+    if not request.htmx:  # type: ignore[attr-defined]
+        return HttpResponseRedirect(url)
+    _note_opened(assignments[number - 1], timezone.now())
+    response = _page(request, token, sitting, assignments, number)
+    response["HX-Push-Url"] = url
+    return response
+
+
+def _page(
+    request: HttpRequest,
+    token: str,
+    sitting: Sitting,
+    assignments: list[Assignment],
+    number: int,
+    problems: list[Problem] | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    """problems: what to say; None says only what concerns something already written."""
+    assignment = assignments[number - 1]
+    stage = sitting.study.protocol.stage(sitting.stage)
+    fields: Fields = assignment.draft or {}
+    if problems is None:
+        problems = screen.while_writing(_problems(stage, assignment), fields)
+    cards = screen.cards(assignment) if stage.judges else []
+    context = {
+        "token": token,
+        "sitting": sitting,
+        "study": sitting.study,
+        "stage": stage,
+        "assignment": assignment,
+        "item_template": f"annotation/items/{sitting.study.protocol_slug}.html",
+        "instructions": _instructions(sitting),
+        "number": number,
+        "total": len(assignments),
+        "dots": screen.dots(stage, assignments, number),
+        "steps": screen.steps(stage, fields, problems, cards),
+        "cards": cards,
+        "blocked": sum(p.blocking for p in problems) if status == 422 or "check" in request.GET else 0,
+        "minutes_left": _minutes_left(sitting),
+    }
+    return render_region(request, WORK, ITEM, context, status)
+
+
+def _instructions(sitting: Sitting) -> str:
+    return f"annotation/instructions/{sitting.study.protocol_slug}/{sitting.stage}.html"
+
+
+def _minutes_left(sitting: Sitting) -> int:
+    """0 once the lease has lapsed: the answers still count while their seats are free."""
+    if sitting.state != State.LEASED:
+        return 0
+    return max(0, ceil((sitting.leased_until - timezone.now()).total_seconds() / 60))

@@ -1,0 +1,123 @@
+"""What one assignment looks like on a worker's screen: plain values for the templates to walk over."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from annotation.forms import AnswerForm
+from annotation.models import Annotation, Assignment
+from annotation.protocols.base import Fields, Problem, Question, Stage
+
+LETTERS = ("A", "B")
+
+
+@dataclass(frozen=True)
+class Button:
+    """One choice: `value` is stored, `key` is printed and pressed."""
+
+    value: str
+    label: str
+    key: str
+    chosen: bool
+
+
+@dataclass(frozen=True)
+class Text:
+    """One field to write in."""
+
+    name: str
+    label: str
+    value: str
+    problems: Sequence[Problem]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One question with its present answer and what there is to say about it."""
+
+    number: int
+    question: Question
+    template: str
+    buttons: Sequence[Button] = ()
+    groups: Sequence[Sequence[Text]] = ()
+    problems: Sequence[Problem] = ()
+
+
+@dataclass(frozen=True)
+class Card:
+    """An annotation to judge, blind: `letter` is where it lies on the screen, `value` what is stored for choosing it."""
+
+    letter: str
+    value: str
+    answer: Mapping[str, Any]
+
+
+@dataclass
+class Dot:
+    """One of the sitting's items in the row of dots."""
+
+    number: int
+    state: str
+    current: bool = field(default=False)
+
+
+def steps(stage: Stage, fields: Fields, problems: Sequence[Problem], cards: Sequence[Card] = ()) -> list[Step]:
+    """The stage's questions as they stand."""
+    return [_step(n, question, fields, problems, cards) for n, question in enumerate(stage.questions, 1)]
+
+
+def _step(
+    number: int, question: Question, fields: Fields, problems: Sequence[Problem], cards: Sequence[Card]
+) -> Step:
+    chosen, shown = fields.get(question.name), {card.value: card.letter for card in cards}
+    buttons = [
+        Button(
+            c.value,
+            f"{shown[c.value]} is valid" if c.value in shown else c.label,
+            shown.get(c.value, c.key).lower(),
+            c.value == chosen,
+        )
+        for c in question.choices
+    ]
+    groups = [
+        [_text(f"{question.name}.{i}.{part}", label, fields, problems) for part, label in question.parts]
+        for i in range(question.at_most if question.parts else 0)
+    ]
+    return Step(
+        number,
+        question,
+        f"annotation/questions/{question.kind}.html",
+        sorted(buttons, key=lambda b: b.key) if cards else buttons,
+        groups,
+        [p for p in problems if p.field == question.name],
+    )
+
+
+def _text(name: str, label: str, fields: Fields, problems: Sequence[Problem]) -> Text:
+    return Text(name, label, fields.get(name, ""), [p for p in problems if p.field == name])
+
+
+def cards(assignment: Assignment) -> list[Card]:
+    """The annotations to judge in an order of this assignment's own, the same at every look."""
+    answers = dict(Annotation.objects.filter(pk__in=assignment.judges).values_list("pk", "answer"))
+    pairs = [(value, answers[pk]) for value, pk in zip(LETTERS, assignment.judges, strict=False)]
+    Random(assignment.pk).shuffle(pairs)
+    return [Card(letter, value, answer) for letter, (value, answer) in zip(LETTERS, pairs, strict=False)]
+
+
+def dots(stage: Stage, assignments: Sequence[Assignment], current: int) -> list[Dot]:
+    """done, attention (begun, but something is missing) or untouched."""
+    return [Dot(n, state_of(stage, a), n == current) for n, a in enumerate(assignments, 1)]
+
+
+def state_of(stage: Stage, assignment: Assignment) -> str:
+    if not assignment.draft:
+        return "untouched"
+    form = AnswerForm.of_fields(stage, assignment.item.payload, assignment.draft)
+    return "done" if form.is_valid() else "attention"
+
+
+def while_writing(problems: Sequence[Problem], fields: Fields) -> list[Problem]:
+    """Only what concerns something already written: nobody is told off for what they have not come to yet."""
+    return [p for p in problems if fields.get(p.field, "").strip()]
