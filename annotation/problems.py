@@ -66,8 +66,8 @@ def _sentence(error: exceptions.APIException, context: Mapping[str, Any]) -> str
         case exceptions.MethodNotAllowed():
             use = ", ".join(sorted(set(context["view"].allowed_methods) - {"OPTIONS"}))
             return f"{context['request'].method} is not for this address: use {use}."
-        case exceptions.Throttled():
-            return f"Too many requests. Wait {error.wait:.0f} seconds and send this again."
+        case exceptions.Throttled(wait=seconds):  # type: ignore[misc]  # the stubs lack it
+            return f"Too many requests. Wait {seconds:.0f} seconds and send this again."
     return SENTENCES.get(type(error), str(error.detail))
 
 

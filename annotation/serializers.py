@@ -1,9 +1,10 @@
-"""What the API takes and gives, for the OpenAPI schema. Nothing is parsed or rendered with these: `api` does that."""
+"""What the API takes and gives, for the OpenAPI schema. Nothing is read or written with these: `api` does that."""
 
 from typing import Any
 
-from drf_spectacular.extensions import OpenApiAuthenticationExtension
-from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema_field
+from drf_spectacular.extensions import OpenApiAuthenticationExtension, OpenApiSerializerExtension
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 from rest_framework.serializers import CharField, ChoiceField, DateTimeField, DictField, IntegerField, JSONField
 
@@ -13,6 +14,13 @@ from annotation.problems import CONTENT_TYPE
 PAIR = {"presupposition": "Power plants store current.", "correction": "Current is used as soon as it is made."}
 FALSE = {"label": "false presupposition", "reason": None, "pairs": [PAIR]}
 NORMAL: dict[str, object] = {"label": "normal", "reason": None, "pairs": []}
+REFUSED = {
+    "type": "about:blank",
+    "title": "Conflict",
+    "status": 409,
+    "code": "nothing_left",
+    "detail": "There is nothing left for you to do here right now.",
+}
 ANSWERS = "By stage. CREPE, generate: `label`, `reason`, `pairs`. CREPE, validate: `valid`, one of A, B, neither."
 
 
@@ -30,15 +38,28 @@ class AnswerField(JSONField):
     """An answer, complete or not; the stage's own check says what is wrong with it."""
 
 
-class Lease(serializers.Serializer):
+class Body(serializers.Serializer):
+    """What a request carries: these members and no other."""
+
+
+class BodyIsStrict(OpenApiSerializerExtension):
+    target_class = Body
+    match_subclasses = True
+
+    def map_serializer(self, auto_schema: AutoSchema, direction: Any) -> dict[str, Any]:
+        members = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)
+        return {**members, "additionalProperties": False}
+
+
+class Lease(Body):
     stage = CharField(help_text="A stage of the study, such as generate or validate.")
 
 
-class Draft(serializers.Serializer):
+class Draft(Body):
     answer = AnswerField()
 
 
-class Submission(serializers.Serializer):
+class Submission(Body):
     answers = DictField(
         child=AnswerField(allow_null=True),
         help_text="The answer of each assignment, by its id. One left out, or null, is answered from its draft.",
@@ -92,6 +113,7 @@ class ReturnedSitting(serializers.Serializer):
     state = ChoiceField(State.choices)
 
 
+@extend_schema_serializer(examples=[OpenApiExample("refused", REFUSED)])
 class Problem(serializers.Serializer):
     """RFC 9457."""
 
