@@ -49,6 +49,7 @@ export function keepDraft(form, { onSaid, mark }) {
       sent = now;
       retry = 0;
       remember(null);
+      if (answer.ok && state() === sent) delete form.dataset.unsaved;
       if (answer.ok) say(`saved ${new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}`);
       else say("not saved: please look at the marked fields, or reload the page", true);
       const left = form.querySelector("[data-minutes]");
@@ -88,7 +89,7 @@ export function keepDraft(form, { onSaid, mark }) {
     soon(0);
   }
 
-  const onInput = (event) => { lastInput = Date.now(); soon(event.type === "change" ? 0 : PAUSE); };
+  const onInput = (event) => { lastInput = Date.now(); form.dataset.unsaved = ""; soon(event.type === "change" ? 0 : PAUSE); };
   const onMove = () => { lastInput = Date.now(); };
   const onHide = () => {
     if (!stopped && state() !== sent) navigator.sendBeacon(form.dataset.draft, body());

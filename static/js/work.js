@@ -63,6 +63,7 @@ function begin() {
   stopDraft = keepDraft(form(), { onSaid: say, mark: document.querySelector("[data-saved]") });
   if (matchMedia("(max-width: 760px)").matches) document.querySelector("[data-collapse]")?.removeAttribute("open");
   countDown();
+  form().dataset.ready = "";
   const wrong = form().querySelector("[data-blocked]") && form().querySelector(".said .bad");
   const target = wrong ? wrong.closest(".step, .group") : null;
   if (target) {
