@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
@@ -23,6 +24,8 @@ PLAIN_SECONDS = 10
 
 class Command(BaseCommand):
     """Ends with 0, or with 1 and one sentence on standard error, also for wrong arguments."""
+
+    requires_system_checks = []  # they import every page, which data does not need
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         try:
@@ -50,6 +53,22 @@ class Command(BaseCommand):
     def print_json(self, value: object) -> None:
         self.stdout.write(json.dumps(value, ensure_ascii=False))
 
+    @contextmanager
+    def writing(self, out: str) -> Iterator[Callable[[str], object]]:
+        """Writes text to standard output ("-"), or to a file that appears whole or not at all. Raises CommandError."""
+        if out == "-":
+            yield partial(self.stdout.write, ending="")
+            return
+        part = Path(f"{out}.part")
+        try:
+            with part.open("w", encoding="utf-8") as file:
+                yield file.write
+            part.replace(out)
+        except OSError as error:
+            raise CommandError(f"Cannot write {out}: {error.strerror}.") from error
+        finally:
+            part.unlink(missing_ok=True)
+
     def report(self, counts: Counts) -> None:
         """Name the bad lines that were skipped, and end with the counts."""
         for problem in counts.problems:
@@ -61,6 +80,10 @@ class Command(BaseCommand):
 
 def slug_argument(parser: CommandParser) -> None:
     parser.add_argument("slug", metavar="SLUG", help="the study's short name")
+
+
+def out_argument(parser: CommandParser) -> None:
+    parser.add_argument("--out", metavar="FILE", default="-", help="write here instead of to standard output")
 
 
 def find_study(slug: str) -> Study:

@@ -1,0 +1,130 @@
+"""Datasets as JSONL rows: gold with its provenance, and every annotation as it was given. Constant memory."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from django.db import connection
+from django.db.models import QuerySet
+
+from annotation.intake import batched
+from annotation.models import Annotation, Enrolment, Study
+from annotation.models.workers import running_code
+from validation.models import Resolution
+
+Row = dict[str, Any]
+
+CHUNK = 2_000
+parse = json.JSONDecoder().raw_decode  # json.loads takes twice as long over small rows
+write = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def resolutions(study: Study, *, keep_unresolved: bool = False) -> QuerySet[Resolution]:
+    """Those whose gold is exported, in import order."""
+    kept = [Resolution.Outcome.SETTLED, *([Resolution.Outcome.UNRESOLVED] if keep_unresolved else [])]
+    return Resolution.objects.filter(study=study, outcome__in=kept).order_by("item_id")
+
+
+def gold_rows(study: Study, *, keep_unresolved: bool = False) -> Iterator[Row]:
+    """One row per item that has gold, with the paper's keys. The database connection is busy until the last."""
+    export_row = study.protocol.export_row
+    columns = resolutions(study, keep_unresolved=keep_unresolved).values_list("item__payload", "gold")
+    return (export_row(payload, gold) for payload, gold in _json_columns(columns))
+
+
+def full_gold_rows(study: Study, *, keep_unresolved: bool = False) -> Iterator[Row]:
+    """As gold_rows, with `provenance`: how each item came to its gold, and under what."""
+    export_row, codes = study.protocol.export_row, running_codes(study)
+    under = {"protocol": study.protocol_slug, "version": study.protocol_version, "options": study.options}
+    found = resolutions(study, keep_unresolved=keep_unresolved).select_related("item")
+    for batch in batched(found.iterator(chunk_size=CHUNK), CHUNK):
+        given: dict[int, list[Row]] = {resolution.item_id: [] for resolution in batch}
+        for item_id, *values in _annotations(study).filter(item__in=given).values_list("item_id", *COLUMNS):
+            given[item_id].append(_annotation_row(values, codes))
+        for resolution in batch:
+            item = resolution.item
+            how = {
+                "state": item.state,
+                "label": resolution.label,
+                "why": resolution.why,
+                "at": resolution.at.isoformat(),
+            }
+            provenance = {**how, **under, "annotations": given[item.pk]}
+            yield {**export_row(item.payload, resolution.gold or {}), "provenance": provenance}
+
+
+COLUMNS = (
+    "item__ref",
+    "worker_id",
+    "stage",
+    "answer",
+    "submitted_at",
+    "uncounted",
+    "active_seconds",
+    "assignment__sitting_id",
+    "assignment__sitting__opened_at",
+    "pk",
+    "assignment__judges",
+    "protocol_version",
+)
+
+
+def annotation_rows(study: Study) -> Iterator[Row]:
+    """One row per annotation, in the order they were taken, so that importing them takes them in the same order."""
+    codes = running_codes(study)
+    values = _annotations(study).values_list(*COLUMNS)
+    return (_annotation_row(row, codes) for row in values.iterator(chunk_size=CHUNK))
+
+
+def _annotations(study: Study) -> QuerySet[Annotation]:
+    return Annotation.objects.filter(study=study).order_by("pk")
+
+
+def _annotation_row(values: Iterable[Any], codes: Mapping[int, str]) -> Row:
+    """The keys `import_annotations` takes, then what else is known. judges: ids of the annotations judged, A then B."""
+    ref, worker, stage, answer, submitted_at, uncounted, seconds, sitting, opened_at, pk, judges, version = values
+    return {
+        "item": ref,
+        "worker": codes[worker],
+        "stage": stage,
+        "answer": answer,
+        "submitted_at": submitted_at.isoformat(),
+        "counted": not uncounted,
+        "why": uncounted,
+        "active_seconds": seconds,
+        "sitting": sitting,
+        "leased_at": opened_at.isoformat(),
+        "id": pk,
+        "judges": judges,
+        "version": version,
+    }
+
+
+def running_codes(study: Study) -> dict[int, str]:
+    """Worker id -> the only name of theirs that leaves the server."""
+    numbers = Enrolment.objects.filter(study=study).values_list("worker_id", "number")
+    return {worker: running_code(number) for worker, number in numbers}
+
+
+def write_lines(rows: Iterable[Row], out: Callable[[str], object], progress: Callable[[int], None]) -> int:
+    """JSONL in handsome pieces to `out`; returns how many rows."""
+    done = 0
+    for batch in batched((write(row) + "\n" for row in rows), CHUNK):
+        out("".join(batch))
+        done += len(batch)
+        progress(done)
+    return done
+
+
+def _json_columns(query: QuerySet[Any, tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    """Rows of JSON columns. PostgreSQL sends them by COPY and works ahead while we do: 1.0 s for 100,000 rows of gold,
+    against 1.7 s through a server-side cursor; what is left is reading and writing JSON.
+    """
+    if connection.vendor != "postgresql":
+        yield from query.iterator(chunk_size=CHUNK)
+        return
+    sql = connection.ops.compose_sql(*query.query.sql_with_params())  # type: ignore[attr-defined]  # PostgreSQL has it
+    with connection.cursor() as cursor, cursor.copy(f"COPY ({sql}) TO STDOUT") as copy:
+        copy.set_types(["text"] * len(query.query.values_select))
+        for row in copy.rows():
+            yield tuple([parse(text, 0)[0] for text in row])

@@ -1,0 +1,27 @@
+"""Gold as JSONL: `manage.py export_gold SLUG [--out FILE] [--full] [--keep-unresolved]`."""
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotation import console
+from validation.exports import full_gold_rows, gold_rows, resolutions, write_lines
+
+
+class Command(console.Command):
+    help = "Export a study's gold as JSONL with exactly the paper's keys, in import order."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        console.slug_argument(parser)
+        console.out_argument(parser)
+        parser.add_argument("--full", action="store_true", help="add `provenance`: how each item came to its gold")
+        parser.add_argument(
+            "--keep-unresolved", action="store_true", help="also items left open, with every label given"
+        )
+
+    def handle(self, *, slug: str, out: str, full: bool, keep_unresolved: bool, **_: Any) -> None:
+        study = console.find_study(slug)
+        total = resolutions(study, keep_unresolved=keep_unresolved).count()
+        rows = (full_gold_rows if full else gold_rows)(study, keep_unresolved=keep_unresolved)
+        with self.writing(out) as write, console.Progress("exporting", total) as progress:
+            write_lines(rows, write, progress)
