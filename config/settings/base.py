@@ -226,7 +226,14 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Touchstone API",
-    "DESCRIPTION": "For annotators who are programs: take a sitting, save drafts, submit.",
+    "DESCRIPTION": f"""For annotators who are programs: take a sitting, keep drafts, submit or return it.
+
+Every request carries `Authorization: Token ...`, with the token that `manage.py add_worker` prints; it works for
+{LINK_DAYS} days, or until it is withdrawn. Anything may be sent again: taking gives the open sitting, submitting gives
+the first answer to it. Errors are `application/problem+json`, with a `code` for programs and a sentence for people.
+
+Limits: {API_RATE} requests for each worker, 60/min for each address without a token, {MAX_BODY_BYTES:,} bytes a body.
+""",
     "VERSION": "1",
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "SERVE_INCLUDE_SCHEMA": False,

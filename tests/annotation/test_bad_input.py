@@ -11,7 +11,7 @@ from annotation import submission
 from annotation.models import Annotation, Assignment, Sitting
 from annotation.parsers import MAX_DEPTH
 from annotation.problems import BUSY, FAILED, NOT_FOUND, NOT_TAKEN
-from annotation.throttling import PerWorker
+from annotation.throttling import PerAddress, PerWorker
 from tests.annotation.program import PROBLEM, Program, ids
 from tests.factories import FALSE_ANSWER, NORMAL_ANSWER, make_items, make_sitting, make_study, make_worker
 
@@ -270,6 +270,20 @@ def test_too_many_requests_are_429_and_say_how_long_to_wait(ann, monkeypatch):
     assert sent[2]["Retry-After"] == "12"
     monkeypatch.setattr(PerWorker, "timer", lambda self: 6060.0)
     assert ann.send("GET", "sittings/1/").status_code == 404
+
+
+def test_one_worker_does_not_use_up_anothers_requests(study, ann, monkeypatch):
+    monkeypatch.setattr(PerWorker, "rate", "1/min", raising=False)
+    monkeypatch.setattr(PerWorker, "timer", lambda self: 12_000.0)
+    ben = Program(make_worker(study, "ben"))
+    assert [caller.send("GET", "sittings/1/").status_code for caller in (ann, ben, ann, ben)] == [404, 404, 429, 429]
+
+
+def test_what_is_open_to_all_is_limited_by_address(client, monkeypatch):
+    monkeypatch.setattr(PerAddress, "rate", "1/min", raising=False)
+    monkeypatch.setattr(PerAddress, "timer", lambda self: 18_000.0)
+    asked = [client.get("/api/schema/", REMOTE_ADDR=address) for address in ("10.0.0.1", "10.0.0.2", "10.0.0.1")]
+    assert [response.status_code for response in asked] == [200, 200, 429]
 
 
 def test_a_database_that_does_not_answer_is_503_and_changes_nothing(ann, caplog):
