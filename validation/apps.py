@@ -5,4 +5,4 @@ class ValidationConfig(AppConfig):
     name = "validation"
 
     def ready(self) -> None:
-        from validation import receivers  # noqa: F401  (importing connects them)
+        from validation import jobs, receivers  # noqa: F401  (importing registers and connects them)

@@ -1,0 +1,134 @@
+"""Work in the background that a person waits for. A job is a row: a lost message or a killed worker delays it, no more."""
+
+import tempfile
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from django.core.files import File
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from annotation.errors import Refusal
+from annotation.intake import import_items
+from annotation.models import Item, Job, Study
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AbstractUser
+
+SILENT = timedelta(minutes=2)  # a running job that was not heard of for so long was cut off
+EVERY = timedelta(seconds=1)
+
+Progress = Callable[[int, int], None]
+# A kind of job: (job, where to write a file if it makes one, progress(done, total)) -> counts for the person who asked.
+Runner = Callable[[Job, Path, Progress], Mapping[str, Any]]
+KINDS: dict[str, Runner] = {}
+
+
+def kind(name: str) -> Callable[[Runner], Runner]:
+    """Register a function as the one that does jobs of this kind."""
+
+    def register(runner: Runner) -> Runner:
+        KINDS[name] = runner
+        return runner
+
+    return register
+
+
+def ask(
+    study: Study,
+    kind: str,
+    *,
+    by: "AbstractUser",
+    at: datetime,
+    options: Mapping[str, Any] | None = None,
+    file: File | None = None,
+) -> Job:
+    """Note the job and queue it. `file` is what was uploaded."""
+    if kind not in KINDS:
+        raise KeyError(f"There is no kind of job {kind!r}. Known: {', '.join(KINDS)}.")
+    with transaction.atomic():
+        job = Job(study=study, kind=kind, options=dict(options or {}), asked_by=by, asked_at=at)
+        if file is not None:
+            job.file.save(Path(file.name or "upload").name, file, save=False)
+        job.save()
+        transaction.on_commit(partial(_queue, job.pk))
+    return job
+
+
+def _queue(job_id: int) -> None:
+    from annotation.tasks import run_job  # the tasks call this module
+
+    run_job.delay(job_id)
+
+
+def run(job_id: int, *, now: Callable[[], datetime] = timezone.now) -> None:
+    """Do a job unless it is done, or another worker is at it. May be called any number of times.
+
+    A refusal becomes the job's error, a sentence; anything else is left to the log and the sweep.
+    """
+    if not _claim(job_id, now()):
+        return
+    job = Job.objects.select_related("study", "asked_by").get(pk=job_id)
+    made = tempfile.NamedTemporaryFile(prefix="touchstone-job-", delete=False)
+    made.close()
+    path = Path(made.name)
+    try:
+        result = KINDS[job.kind](job, path, _teller(job, now))
+        if path.stat().st_size:
+            with path.open("rb") as file:
+                job.file.save(f"{job.study.slug}-{job.kind}-{job.pk}.jsonl", File(file), save=False)
+        _finish(job, Job.State.DONE, now(), result=dict(result), file=job.file.name or "")
+    except Refusal as refusal:
+        _finish(job, Job.State.FAILED, now(), error=refusal.sentence)
+    finally:
+        path.unlink()
+
+
+def _claim(job_id: int, at: datetime) -> bool:
+    free = Q(state=Job.State.QUEUED) | Q(state=Job.State.RUNNING, heard_at__lt=at - SILENT)
+    claimed = Job.objects.filter(free, pk=job_id).update(state=Job.State.RUNNING, heard_at=at, done=0)
+    return bool(claimed)
+
+
+def _teller(job: Job, now: Callable[[], datetime]) -> Progress:
+    """Writes progress at most once a second, which is also the sign of life."""
+    last = now()
+
+    def tell(done: int, total: int) -> None:
+        nonlocal last
+        if now() - last >= EVERY:
+            last = now()
+            Job.objects.filter(pk=job.pk).update(done=done, total=total, heard_at=last)
+
+    return tell
+
+
+def _finish(job: Job, state: str, at: datetime, **fields: Any) -> None:
+    Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(state=state, finished_at=at, **fields)
+
+
+def waiting(*, at: datetime) -> list[int]:
+    """Jobs nobody is at: queued for longer than a message takes, or running and silent."""
+    lost = Q(state=Job.State.QUEUED, asked_at__lt=at - timedelta(seconds=30))
+    cut_off = Q(state=Job.State.RUNNING, heard_at__lt=at - SILENT)
+    return list(Job.objects.filter(lost | cut_off).order_by("pk").values_list("pk", flat=True))
+
+
+@kind("import_items")
+def _import_items(job: Job, out: Path, progress: Progress) -> Mapping[str, Any]:
+    """Options: role, skip_bad. Being one transaction, and leaving what is there alone, it may be repeated."""
+    with job.file.open("rb") as file:
+        # Inside the transaction nothing can be told, so that a killed import is found by its silence alone.
+        counts = import_items(
+            job.study,
+            file,
+            role=job.options.get("role", Item.Role.WORK),
+            skip_bad=bool(job.options.get("skip_bad")),
+            by=f"user:{job.asked_by.get_username()}",
+            at=timezone.now(),
+        )
+    return {**counts.as_dict(), "problems": counts.problems}
