@@ -14,7 +14,7 @@ help: ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 16
 
 demo: $(VENV)/.runtime ## a running example with data (PORT=8000 chooses the port, RESET=1 starts afresh)
-	@DEBUG=$${DEBUG:-true} $(BIN)/python manage.py demo $(if $(PORT),--port $(PORT)) $(if $(RESET),--reset)
+	@env -u DATABASE_URL -u CELERY_BROKER_URL DEBUG=true $(BIN)/python manage.py demo $(if $(PORT),--port $(PORT)) $(if $(RESET),--reset)
 
 test: $(VENV)/.dev ## every check and test, with the servers they need (ARGS=tests/annotation runs a part)
 	@$(BIN)/python -m tests $(ARGS)

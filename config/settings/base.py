@@ -105,8 +105,8 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # --- Cache, Celery ------------------------------------------------------------------------------
 CACHES = {"default": env.cache("CACHE_URL", default="locmemcache://touchstone")}
 
-CELERY_BROKER_URL = env("CELERY_BROKER_URL", default="filesystem://")
-if CELERY_BROKER_URL == "filesystem://":
+CELERY_BROKER_URL = env("CELERY_BROKER_URL", default="filesystem://localhost/")
+if CELERY_BROKER_URL.startswith("filesystem://"):
     broker_dir = VAR_DIR / "broker"
     CELERY_BROKER_TRANSPORT_OPTIONS = {
         "data_folder_in": str(broker_dir / "queue"),

@@ -1,0 +1,186 @@
+"""A running example: `make demo`."""
+
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.core.management.base import CommandError, CommandParser
+from django.utils import timezone
+
+from annotation import console, demo, jobs, links, qualification
+from annotation.models import Job, Study
+
+PATIENCE = 60  # seconds in which the server and the worker must answer
+MADE = (
+    "touchstone.sqlite3",
+    "touchstone.sqlite3-wal",
+    "touchstone.sqlite3-shm",
+    "broker",
+    "media",
+    "secret",
+    "password",
+)
+
+
+class Command(console.Command):
+    help = "Run a complete example on this machine: database, data, a crowd, the web server and a Celery worker."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--port", type=int, default=8000, help="where the web server listens (default 8000)")
+        parser.add_argument(
+            "--reset", action="store_true", help="throw away what an earlier demo left, and start afresh"
+        )
+
+    def handle(self, *, port: int, reset: bool, **_: Any) -> None:
+        signal.signal(signal.SIGTERM, _stop)
+        _refuse_busy(port)
+        if reset:
+            _forget(settings.VAR_DIR)
+        settings.VAR_DIR.mkdir(exist_ok=True, parents=True)
+        for folder in ("queue", "control"):
+            (settings.VAR_DIR / "broker" / folder).mkdir(parents=True, exist_ok=True, mode=0o700)
+        settings.SECRET_KEY = _secret(settings.VAR_DIR / "secret")
+        settings.SITE_URL = f"http://127.0.0.1:{port}"
+        self._say("Preparing the database")
+        call_command("migrate", verbosity=0)
+        demo.load(settings.VAR_DIR / "password", at=timezone.now(), progress=self._say)
+        self._say("Starting the web server and the Celery worker")
+        with suppress(KeyboardInterrupt), _running(port) as processes:
+            _wait(processes, lambda: _answers(f"{settings.SITE_URL}/healthz"), "the web server")
+            probe = jobs.ask(Study.objects.get(slug="crepe"), "export_gold", by=_researcher(), at=timezone.now())
+            _wait(processes, lambda: Job.objects.get(pk=probe.pk).state == Job.State.DONE, "the Celery worker")
+            self._print_doors()
+            _wait_for_end(processes)
+        self.stdout.write("Stopped.")
+
+    def _say(self, what: str) -> None:
+        self.stdout.write(f"{what} ...")
+
+    def _print_doors(self) -> None:
+        now, study = timezone.now(), Study.objects.get(slug="crepe")
+        doors = {}
+        for stage in study.protocol.stages:
+            worker = qualification.add_worker(study, f"demo-{stage.role}", [stage.name], by=demo.BY, at=now)
+            doors[stage.role] = links.personal_link(worker, at=now)
+        password = (settings.VAR_DIR / "password").read_text()
+        self.stdout.write(f"\nTouchstone is running at {settings.SITE_URL}\n")
+        self.stdout.write(f"  researcher   log in as {demo.NAME!r} with password {password!r}")
+        for role, link in doors.items():
+            self.stdout.write(f"  {role:<12} {link}")
+        self.stdout.write("\nCtrl-C stops it; the data stay in var/ until `make demo RESET=1`.")
+        self.stdout.flush()
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _researcher() -> User:
+    return User.objects.get(username=demo.NAME)
+
+
+def _refuse_busy(port: int) -> None:
+    """Raises CommandError when somebody else listens there."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise CommandError(
+                f"Port {port} cannot be used ({error.strerror}); choose another: make demo PORT=8001"
+            ) from error
+
+
+def _forget(folder: Path) -> None:
+    for name in MADE:
+        path = folder / name
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def _secret(path: Path) -> str:
+    if not path.exists():
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_urlsafe(50))
+    return path.read_text()
+
+
+@contextmanager
+def _running(port: int) -> Iterator[Sequence[subprocess.Popen[bytes]]]:
+    """The web server, and a worker with beat; both stopped at the end, however it comes."""
+    environment = {
+        **os.environ,
+        "SECRET_KEY": settings.SECRET_KEY,
+        "SITE_URL": settings.SITE_URL,
+        "DEBUG": "false",
+        "LOG_LEVEL": "WARNING",
+    }
+    web = f"gunicorn config.wsgi --bind 127.0.0.1:{port} --worker-class gthread --threads 4 --no-control-socket"
+    # Threads share one process: the whole demo stays small, and one writer at a time is all SQLite takes.
+    worker = f"celery -A config worker --beat --schedule {settings.VAR_DIR / 'celerybeat-schedule'} --pool threads -c 2"
+    commands = [f"{web} --log-level warning", f"{worker} --loglevel warning --quiet"]
+    processes: list[subprocess.Popen[bytes]] = []
+    try:
+        for command in commands:
+            line = [sys.executable, "-m", *command.split()]
+            processes.append(subprocess.Popen(line, cwd=settings.BASE_DIR, env=environment, start_new_session=True))
+        yield processes
+    finally:
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            try:
+                process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+
+def _wait(processes: Sequence[subprocess.Popen[bytes]], is_there: Any, what: str) -> None:
+    """Until `is_there()`. Raises CommandError when it takes too long or a process has ended."""
+    end = time.monotonic() + PATIENCE
+    while not is_there():
+        _refuse_dead(processes)
+        if time.monotonic() > end:
+            raise CommandError(f"Gave up: {what} did not answer within {PATIENCE} seconds.")
+        time.sleep(0.1)
+
+
+def _wait_for_end(processes: Sequence[subprocess.Popen[bytes]]) -> None:
+    """Until Ctrl-C, or until one of the processes ends by itself."""
+    while True:
+        _refuse_dead(processes)
+        time.sleep(1)
+
+
+def _refuse_dead(processes: Sequence[subprocess.Popen[bytes]]) -> None:
+    for process, name in zip(processes, ("web server", "Celery worker"), strict=True):
+        if process.poll() is not None:
+            raise CommandError(
+                f"The {name} ended by itself (exit code {process.returncode}), so everything was stopped."
+            )
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=2) as response:
+            return response.status == 200
+    except (urllib.error.URLError, OSError):
+        return False

@@ -1,0 +1,76 @@
+"""`make demo`: everything runs, the printed doors open, and Ctrl-C leaves nothing behind."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import psutil
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def demo(folder, port, *more):
+    outer = {k: v for k, v in os.environ.items() if k not in ("DATABASE_URL", "DJANGO_SETTINGS_MODULE", "SECRET_KEY")}
+    environment = {**outer, "VAR_DIR": str(folder), "DEBUG": "true", "PYTHONUNBUFFERED": "1"}
+    command = [sys.executable, "manage.py", "demo", "--port", str(port), *more]
+    return subprocess.Popen(
+        command, cwd=ROOT, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+
+
+def read_until(process, last):
+    lines = []
+    for line in process.stdout:
+        lines.append(line)
+        if last in line:
+            return "".join(lines)
+    raise AssertionError("".join(lines))
+
+
+def page(url):
+    with urllib.request.urlopen(url, timeout=20) as answer:
+        return answer.read().decode()
+
+
+def test_the_demo_runs_opens_its_doors_keeps_its_data_and_stops(tmp_path, port):
+    process = demo(tmp_path, port)
+    said = read_until(process, "Ctrl-C stops it")
+    generator, validator = re.findall(rf"http://127.0.0.1:{port}/w/\S+", said)
+    assert "Find false assumptions" in page(generator)
+    assert "Judge two annotations" in page(validator)
+    children = psutil.Process(process.pid).children(recursive=True)
+    assert len(children) >= 2
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=30) == 0
+    _, alive = psutil.wait_procs(children, timeout=10)
+    assert alive == []
+    again = demo(tmp_path, port)
+    said_again = read_until(again, "Ctrl-C stops it")
+    assert "Loading" not in said_again
+    assert re.search("password '.*'", said_again).group() == re.search("password '.*'", said).group()
+    assert "Find false assumptions" in page(generator)
+    again.send_signal(signal.SIGTERM)
+    assert again.wait(timeout=30) == 0
+
+
+def test_a_busy_port_is_refused_with_a_sentence(tmp_path, port):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", port))
+        other.listen()
+        process = demo(tmp_path, port)
+        said, _ = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert f"Port {port} cannot be used" in said
