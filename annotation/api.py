@@ -7,7 +7,7 @@ OpenAPI schema only, in `serializers`.
 import re
 from collections.abc import Mapping
 from string import ascii_uppercase
-from typing import Any, NoReturn
+from typing import Any
 
 from django.db.models import prefetch_related_objects
 from django.http import HttpRequest, JsonResponse
@@ -35,9 +35,10 @@ KINDS: dict[type, str] = {str: "a text", dict: "an object"}
 def sittings(request: Request, slug: str) -> JsonResponse:
     """Take a sitting, or get the open one again."""
     stage = _only(request, "stage", str)
-    study = Study.objects.filter(slug=slug).first()
-    if study is None:
-        raise NotFound(f"There is no study “{slug}”. Check the address you were given.")
+    try:
+        study = Study.objects.get(slug=slug)
+    except Study.DoesNotExist:
+        raise NotFound(f"There is no study “{slug}”. Check the address you were given.") from None
     sitting, is_new = leasing.lease(caller(request), study, stage, at=timezone.now())
     return JsonResponse(_shown(sitting, study), status=201 if is_new else 200)
 
@@ -76,8 +77,7 @@ def give_back(request: Request, pk: int) -> JsonResponse:
 def draft(request: Request, pk: int) -> JsonResponse:
     """Keep an unfinished answer; it also renews the lease."""
     answer = _only(request, "answer", object)
-    mine = Assignment.objects.filter(worker=caller(request)).select_related("sitting__study")
-    assignment = mine.filter(pk=pk).first() or _not_yours("assignment")
+    assignment = _own_assignment(request, pk)
     fields, problems = read_draft(assignment.sitting.study.protocol.stage(assignment.stage), answer)
     if problems:
         return problem(422, Invalid.code, NOT_KEPT, errors={pk: by_field(problems)})
@@ -118,15 +118,20 @@ def _by_assignment(answers: Mapping[str, object]) -> dict[int, object]:
 
 
 def _own_sitting(request: Request, pk: int) -> Sitting:
-    sitting = Sitting.objects.filter(pk=pk, worker=caller(request)).select_related("study").first()
-    if sitting is None:
-        _not_yours("sitting")
-    sitting.worker = caller(request)  # known, so nobody needs to fetch it
+    worker = caller(request)
+    try:
+        sitting = Sitting.objects.select_related("study").get(pk=pk, worker=worker)
+    except Sitting.DoesNotExist:
+        raise NotFound(NOT_YOURS.format("sitting")) from None
+    sitting.worker = worker  # known, so nobody needs to fetch it
     return sitting
 
 
-def _not_yours(noun: str) -> NoReturn:
-    raise NotFound(NOT_YOURS.format(noun))
+def _own_assignment(request: Request, pk: int) -> Assignment:
+    try:
+        return Assignment.objects.select_related("sitting__study").get(pk=pk, worker=caller(request))
+    except Assignment.DoesNotExist:
+        raise NotFound(NOT_YOURS.format("assignment")) from None
 
 
 # --- What goes out: never meta, score or gold -----------------------------------------------------

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import IO, Any
 
+from django.http import UnreadablePostError
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
 
@@ -20,6 +21,8 @@ class StrictJSONParser(BaseParser):
     ) -> Any:
         try:
             body = json.loads(stream.read().decode(), object_pairs_hook=_once, parse_constant=_no, parse_float=_finite)
+        except UnreadablePostError:
+            raise ParseError("The body broke off. Send it again.") from None
         except UnicodeDecodeError:
             raise ParseError("The body is not UTF-8. Send JSON in UTF-8.") from None
         except json.JSONDecodeError as error:

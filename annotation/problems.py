@@ -11,7 +11,7 @@ from django.views import defaults
 from rest_framework import exceptions
 from rest_framework.views import set_rollback
 
-from annotation.errors import Invalid, Refusal
+from annotation.errors import Invalid, LostRace, Refusal
 
 logger = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ SENTENCES = {
 }
 NOT_FOUND = "There is nothing at this address. Every address ends in a slash; /api/docs/ lists them all."
 NOT_TAKEN = "Nothing was submitted: some answers need another look, see `errors`. Correct them and send all again."
-BUSY = "The database did not answer in time. Nothing was changed; please send this again."
+BUSY = "Too much happened here at the same moment. Nothing was changed; please send this again."
 FAILED = "Something went wrong on our side. Please send this again; what was answered with 200 before is kept."
 
 
@@ -46,8 +46,8 @@ def as_problem(error: Exception, context: Mapping[str, Any]) -> JsonResponse | N
             return problem(404, "not_found", NOT_FOUND)
         case exceptions.APIException():
             return _of_framework(error, context)
-        case OperationalError():
-            logger.exception("The database failed a request")
+        case OperationalError() | LostRace():  # a lock waited for too long, a deadlock, a database that restarts
+            logger.error("A request failed that may be sent again", exc_info=error)
             return problem(503, "busy", BUSY)
     return None
 

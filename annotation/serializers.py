@@ -140,7 +140,7 @@ REASONS = {
     415: "The body must be JSON.",
     422: "`errors` says, by assignment and field, what has to be corrected. Nothing was stored.",
     429: "Too many requests in this minute; Retry-After says how many seconds to wait.",
-    503: "The database did not answer in time. Nothing was changed; send it again.",
+    503: "Too much happened at the same moment (`busy`). Nothing was changed; send it again.",
 }
 ALWAYS = (401, 404, 406, 429, 503)
 BODY = (400, 413, 415)

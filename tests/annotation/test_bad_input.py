@@ -8,6 +8,7 @@ from django.db import OperationalError
 from django.test import Client
 
 from annotation import submission
+from annotation.errors import LostRace
 from annotation.models import Annotation, Assignment, Sitting
 from annotation.parsers import MAX_DEPTH
 from annotation.problems import BUSY, FAILED, NOT_FOUND, NOT_TAKEN
@@ -58,6 +59,17 @@ def refused(response):
 )
 def test_a_body_that_is_not_json_is_400_and_says_why(ann, body, said):
     assert refused(ann.send("POST", LEASE, body)) == (400, "parse_error", said)
+
+
+def test_a_body_that_breaks_off_is_400(ann):
+    class Gone:
+        def read(self, *_):
+            raise OSError("the other side hung up")
+
+        readline = read
+
+    response = ann.post(f"/api/v1/{LEASE}", b"{}", "application/json", **{"wsgi.input": Gone()})
+    assert refused(response) == (400, "parse_error", "The body broke off. Send it again.")
 
 
 def test_a_number_too_long_to_be_read_is_400(ann):
@@ -286,12 +298,13 @@ def test_what_is_open_to_all_is_limited_by_address(client, monkeypatch):
     assert [response.status_code for response in asked] == [200, 200, 429]
 
 
-def test_a_database_that_does_not_answer_is_503_and_changes_nothing(ann, caplog):
+@pytest.mark.parametrize("error", [OperationalError("database is locked"), LostRace("1 of 2 rows was moved")])
+def test_what_may_succeed_the_next_time_is_503_and_changes_nothing(ann, caplog, error):
     sitting = ann.lease()
-    with patch.object(submission, "record", side_effect=OperationalError("database is locked")):
+    with patch.object(submission, "record", side_effect=error):
         status, body = ann.submit(sitting, NORMAL_ANSWER)
     assert (status, body["code"], body["detail"]) == (503, "busy", BUSY)
-    assert "database is locked" in caplog.text
+    assert str(error) in caplog.text
     assert not Annotation.objects.exists()
     assert ann.submit(sitting, NORMAL_ANSWER)[0] == 200
 
