@@ -18,7 +18,7 @@ def main() -> None:
     print(f"{datetime.now(UTC):%Y-%m-%d}, {_machine()}, `{' '.join(['python -m bench', *sys.argv[1:]])}`")
     from tests.services import postgres
 
-    with postgres() as url:
+    with postgres(durable=True) as url:
         os.environ |= {"DATABASE_URL": url, "SECRET_KEY": "bench-" + "x" * 50, "LOG_LEVEL": "WARNING"}
         os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings.base"
         _prepare()

@@ -20,6 +20,7 @@ if not settings.configured:
         ALLOWED_HOSTS=["*"],
         SECRET_KEY="floor",
         USE_TZ=True,
+        MIDDLEWARE=["django.middleware.common.CommonMiddleware"],  # for Content-Length, which keep-alive needs
     )
 
 TABLES = """

@@ -18,20 +18,24 @@ import redis
 
 from tests import system
 
-# Nothing here outlives the run, so nothing needs to reach the disk.
-HASTY = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=200", "listen_addresses=''")
+ALWAYS = ("max_connections=200", "listen_addresses=''")
+# What does not outlive the run need not reach the disk.
+HASTY = ("fsync=off", "synchronous_commit=off", "full_page_writes=off")
 INITDB = ("--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C")
 
 
 @contextmanager
-def postgres() -> Iterator[str]:
-    """Yields the URL of an empty cluster on a Unix socket, closed to everybody but this user."""
+def postgres(*, durable: bool = False) -> Iterator[str]:
+    """Yields the URL of an empty cluster on a Unix socket, closed to everybody but this user.
+
+    durable: with PostgreSQL's own settings, as in production: for measurements.
+    """
     program = system.POSTGRES.find()
     assert program, system.needed(system.POSTGRES)
     programs = Path(program).resolve().parent
     with _folder(owner="postgres") as folder:
         data, log = folder / "data", folder / "log"
-        settings = " ".join(f"-c {name}" for name in (*HASTY, f"unix_socket_directories={folder}"))
+        settings = " ".join(f"-c {name}" for name in (*ALWAYS, *(() if durable else HASTY), f"unix_socket_directories={folder}"))
         _as_postgres(programs / "initdb", data, "--no-sync", *INITDB)
         _as_postgres(programs / "pg_ctl", "start", "--wait", "--pgdata", data, "--log", log, "--options", settings)
         try:
