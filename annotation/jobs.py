@@ -1,4 +1,4 @@
-"""Work in the background that a person waits for. A job is a row: a lost message or a killed worker delays it, no more."""
+"""Work in the background that a person waits for. A job is a row: a lost message or a killed worker only delays it."""
 
 import tempfile
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ from annotation.intake import import_items
 from annotation.models import Item, Job, Study
 
 if TYPE_CHECKING:
-    from django.contrib.auth.models import AbstractUser
+    from django.contrib.auth.models import User
 
 SILENT = timedelta(minutes=2)  # a running job that was not heard of for so long was cut off
 EVERY = timedelta(seconds=1)
@@ -42,7 +42,7 @@ def ask(
     study: Study,
     kind: str,
     *,
-    by: "AbstractUser",
+    by: "User",
     at: datetime,
     options: Mapping[str, Any] | None = None,
     file: File | None = None,
@@ -73,19 +73,19 @@ def run(job_id: int, *, now: Callable[[], datetime] = timezone.now) -> None:
     if not _claim(job_id, now()):
         return
     job = Job.objects.select_related("study", "asked_by").get(pk=job_id)
-    made = tempfile.NamedTemporaryFile(prefix="touchstone-job-", delete=False)
-    made.close()
-    path = Path(made.name)
+    with tempfile.TemporaryDirectory(prefix="touchstone-job-") as folder:
+        _do(job, Path(folder, "made"), now)
+
+
+def _do(job: Job, path: Path, now: Callable[[], datetime]) -> None:
     try:
         result = KINDS[job.kind](job, path, _teller(job, now))
-        if path.stat().st_size:
+        if path.exists():
             with path.open("rb") as file:
                 job.file.save(f"{job.study.slug}-{job.kind}-{job.pk}.jsonl", File(file), save=False)
         _finish(job, Job.State.DONE, now(), result=dict(result), file=job.file.name or "")
     except Refusal as refusal:
         _finish(job, Job.State.FAILED, now(), error=refusal.sentence)
-    finally:
-        path.unlink()
 
 
 def _claim(job_id: int, at: datetime) -> bool:

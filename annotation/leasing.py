@@ -17,9 +17,13 @@ from annotation.models import Assignment, Item, Qualification, Sitting, Study, W
 from annotation.models.sittings import State
 from annotation.progress import advance, free_seat, seats_of
 
+# An import queues its items a microsecond apart: a worker's place in the queue is noted every fifty items or so, and a
+# lease walks over no more than these.
+STRIDE = timedelta(microseconds=50)
+
 
 def lease(worker: Worker, study: Study, stage: str, *, at: datetime) -> tuple[Sitting, bool]:
-    """The worker's sitting in this stage, and whether it is new: the open one, a lapsed one taken up again, or new seats.
+    """The worker's sitting in this stage, and whether it is new: the open one, a lapsed one taken up, or new seats.
 
     Raises UnknownStage, NotQualified, Revoked, or NothingLeft (only when no seat that this worker may take is free).
     """
@@ -133,12 +137,10 @@ def _claim(qualification: Qualification, worker: Worker, study: Study, stage: st
     items = list(unlocked.filter(queued_at__gte=seen)[:count]) if seen else []
     if len(items) < count:
         items += unlocked.exclude(pk__in=[item.pk for item in items])[: count - len(items)]
-    elif items[0].queued_at == seen:
-        return items
     while not items and (candidates := list(queue.values_list("pk", flat=True)[:count])):
         items = list(unmet.filter(pk__in=candidates).order_by("pk").select_for_update(of=("self",)))
-    if items:
-        first = min(item.queued_at for item in items)
+    first = min((item.queued_at for item in items), default=None)
+    if first and not (seen and timedelta(0) <= first - seen < STRIDE):
         Qualification.objects.filter(pk=qualification.pk).update(queue_seen_until=first)
     return items
 

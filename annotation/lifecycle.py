@@ -15,7 +15,7 @@ class Lifecycle:
         self.allowed = {state: frozenset(ways) for state, ways in allowed.items()}
 
     def move(self, rows: Iterable[Model], to: str, **fields: object) -> None:
-        """Change `state` of all rows of one model to `to`. Raises IllegalMove, or LostRace if another got there first."""
+        """Change the state of rows of one model to `to`. Raises IllegalMove, or LostRace if another got there first."""
         rows = list(rows)
         for row in rows:
             if to not in self.allowed.get(row.state, ()):  # type: ignore[attr-defined]

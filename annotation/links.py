@@ -42,7 +42,7 @@ def enrolment_link(study: Study) -> str:
 
 
 def study_of(token: str) -> Study:
-    """The study an enrolment link leads to. Raises BadLink, or LinkRevoked when it was renewed or enrolment is closed."""
+    """The study an enrolment link leads to. Raises BadLink, or LinkRevoked when renewed, or enrolment is closed."""
     try:
         pk, serial = signing.loads(token, salt=ENROLMENT)
     except (signing.BadSignature, ValueError):

@@ -51,7 +51,7 @@ def wanted(step: Step, taken: dict[str, set[int]]) -> tuple[str, str, int, int]:
 
 
 def advance(study: Study, items: Sequence[Item], *, at: datetime) -> list[Event]:
-    """Bring items in step with their counted answers; returns the events to record. The caller holds the items' locks."""
+    """Bring items in step with their counted answers; returns the events to record. The caller holds their locks."""
     seats = seats_of(items)
     protocol, changed = study.protocol, defaultdict(list)
     settled: list[tuple[Item, Step]] = []

@@ -46,7 +46,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Card:
-    """An annotation to judge, blind: `letter` is where it lies on the screen, `value` what is stored for choosing it."""
+    """An annotation to judge, blind: `letter` is its place on the screen, `value` what is stored for choosing it."""
 
     letter: str
     value: str
@@ -67,9 +67,7 @@ def steps(stage: Stage, fields: Fields, problems: Sequence[Problem], cards: Sequ
     return [_step(n, question, fields, problems, cards) for n, question in enumerate(stage.questions, 1)]
 
 
-def _step(
-    number: int, question: Question, fields: Fields, problems: Sequence[Problem], cards: Sequence[Card]
-) -> Step:
+def _step(number: int, question: Question, fields: Fields, problems: Sequence[Problem], cards: Sequence[Card]) -> Step:
     chosen, shown = fields.get(question.name), {card.value: card.letter for card in cards}
     buttons = [
         Button(

@@ -35,7 +35,8 @@ def postgres(*, durable: bool = False) -> Iterator[str]:
     programs = Path(program).resolve().parent
     with _folder(owner="postgres") as folder:
         data, log = folder / "data", folder / "log"
-        settings = " ".join(f"-c {name}" for name in (*ALWAYS, *(() if durable else HASTY), f"unix_socket_directories={folder}"))
+        names = (*ALWAYS, *(() if durable else HASTY), f"unix_socket_directories={folder}")
+        settings = " ".join(f"-c {name}" for name in names)
         _as_postgres(programs / "initdb", data, "--no-sync", *INITDB)
         _as_postgres(programs / "pg_ctl", "start", "--wait", "--pgdata", data, "--log", log, "--options", settings)
         try:

@@ -102,7 +102,7 @@ class Assignment(models.Model):
 class Annotation(models.Model):
     """One answer, once per assignment, never changed.
 
-    `uncounted`: why the answer is kept but does not count ("late"), or "". A counted answer holds its assignment's seat.
+    `uncounted`: why the answer is kept but does not count ("late"), or "". A counted answer holds its seat.
     study, item, worker, stage repeat the assignment's, so that the big queries need no join.
     """
 

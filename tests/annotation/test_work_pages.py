@@ -91,7 +91,7 @@ def test_submitting_twice_shows_the_same_page_and_stores_once(client, ann):
 
 def test_a_draft_is_kept_and_answered_with_what_there_is_to_say(client, ann):
     sitting = open_sitting(ann)
-    fields = {"question": "usable", "response": "informative", "wrong": "yes", "pairs.0.presupposition": "They store it."}
+    fields = {**NORMAL, "wrong": "yes", "pairs.0.presupposition": "They store it."}
     kept = client.post(address("draft", ann, sitting.pk, 1), {**fields, "active_seconds": "7"})
     said = "A sentence starts with “They”. Name the thing, so that the sentence stands alone."
     assert kept.json()["problems"] == [{"field": "pairs.0.presupposition", "text": said, "blocking": False}]
@@ -207,7 +207,7 @@ def test_a_validator_sees_both_annotations_blind_and_the_letter_that_is_stored_i
         assert "ann" not in re.sub(r"annotation|Another|cannot", "", text)
         cards = re.findall(r'id="card-([AB])".*?verdict-label">([^<]+)<', text, re.DOTALL)
         keys = dict(re.findall(r'value="([AB])" data-key="([ab])"', text))
-        shown = {letter: said for letter, said in cards}
+        shown = dict(cards)
         assert shown[keys["A"].upper()] == "The question assumes nothing wrong"
         assert shown[keys["B"].upper()] == "The question assumes something wrong"
         orders.add(keys["A"])

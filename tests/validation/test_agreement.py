@@ -256,7 +256,7 @@ def test_an_estimate_is_a_flat_mapping_for_json():
     ids=["unknown measure", "three values for two categories", "profiles of two protocols"],
 )
 def test_what_makes_no_sense_is_refused(wrong):
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=r"\w+ \w+"):  # a sentence
         wrong()
 
 
