@@ -64,7 +64,7 @@ def manage(tmp_path_factory) -> Manage:
     return run
 
 
-COMMANDS = ("create_study", "import_items", "add_worker", "export_gold", "export_annotations", "simulate")
+COMMANDS = ("create_study", "import_items", "add_worker", "export_gold", "export_annotations", "import_annotations", "simulate")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -1,0 +1,290 @@
+"""Annotations made elsewhere come in: checked by the form, seated and counted as live work is."""
+
+import re
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils.timezone import is_naive, make_aware
+
+from annotation.events import event, record
+from annotation.forms import AnswerForm
+from annotation.intake import Counts, batched
+from annotation.models import Annotation, Assignment, Enrolment, Event, Item, Qualification, Sitting, Study, Worker
+from annotation.models.sittings import State
+from annotation.models.workers import running_code
+from annotation.progress import advance, free_seat, seats_of
+from annotation.protocols.base import BadRow
+from annotation.qualification import qualify
+from annotation.reading import Source, read_rows
+from annotation.submission import LATE
+
+BATCH = 1_000
+MAX_SECONDS = 2**31 - 1
+MAX_CODE = 100  # as Worker.code
+RUNNING_CODE = re.compile(r"W(\d{3,9})")
+
+
+@dataclass
+class Given:
+    """One row, read without looking at the study's items. uncounted: why it must not count, or ""."""
+
+    number: int
+    item: str
+    worker: str
+    stage: str
+    answer: object
+    submitted_at: datetime
+    active_seconds: int | None
+    uncounted: str
+
+
+@dataclass
+class Fresh:
+    """A row that is new and fit to be kept."""
+
+    given: Given
+    item: Item
+    worker: Worker
+    answer: dict[str, Any]
+
+
+@transaction.atomic
+def import_annotations(
+    study: Study,
+    source: Source,
+    *,
+    skip_bad: bool = False,
+    by: str,
+    at: datetime,
+    progress: Callable[[int], None] | None = None,
+) -> Counts:
+    """Take rows `{"item", "worker", "stage", "answer", "submitted_at"?}` in order; one transaction, constant memory.
+
+    An answer counts while a seat is open, as in live work, unless its row says `"counted": false`; else it is kept and
+    marked. The worker is one of the study (by code or running code), or a new one, SLUG:WORKER. A repeated row is left
+    alone. Raises BadFile for bad rows, unless `skip_bad`; then nothing is kept. Live work on the study waits meanwhile.
+    """
+    Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    deque(study.items.order_by("pk").select_for_update().values_list("pk").iterator(), maxlen=0)  # in the one order
+    people, counts, read = People(study, by=by, at=at), Counts(), 0
+    for batch in batched(read_rows(source), BATCH):
+        bad: dict[int, object] = {}
+        given = []
+        for number, row in batch:
+            try:
+                given.append(_read(study, number, row, at))
+            except BadRow as error:
+                bad[number] = error
+        for rows in _rounds(given):
+            fresh = _check(study, rows, people, counts, bad)
+            _take(study, fresh, by=by, at=at)
+            counts.created += len(fresh)
+        for number in sorted(bad):
+            counts.add_bad(number, bad[number])
+        read += len(batch)
+        if progress:
+            progress(read)
+    if counts.bad and not skip_bad:
+        raise counts.refusal()
+    record([event(study, "imported annotations", by=by, at=at, counts=counts.as_dict())])
+    return counts
+
+
+def _read(study: Study, number: int, row: Mapping[str, Any] | BadRow, at: datetime) -> Given:
+    """Raises BadRow."""
+    if isinstance(row, BadRow):
+        raise row
+    item = str(row["item"]) if type(row.get("item")) is int else row.get("item")
+    for name, value in (("item", item), ("worker", row.get("worker")), ("stage", row.get("stage"))):
+        if not isinstance(value, str) or not value.strip():
+            raise BadRow(f"'{name}' is missing or not a text")
+    stages = [s.name for s in study.protocol.stages]
+    if row["stage"] not in stages:
+        raise BadRow(f"there is no stage {row['stage']!r}, only {', '.join(stages)}")
+    if "answer" not in row:
+        raise BadRow("'answer' is missing")
+    counted, why, seconds = row.get("counted", True), row.get("why") or LATE, row.get("active_seconds")
+    if not isinstance(counted, bool) or not isinstance(why, str) or len(why) > 20:
+        raise BadRow("'counted' must be true or false, and 'why' a text of at most 20 characters")
+    if seconds is not None and (type(seconds) is not int or not 0 <= seconds <= MAX_SECONDS):
+        raise BadRow("'active_seconds' must be a whole number from 0")
+    when = _time(row.get("submitted_at"), at)
+    return Given(number, str(item), row["worker"], row["stage"], row["answer"], when, seconds, "" if counted else why)
+
+
+def _time(text: object, default: datetime) -> datetime:
+    """An ISO 8601 time; without a zone, in the server's. Raises BadRow."""
+    if text is None:
+        return default
+    try:
+        when = datetime.fromisoformat(text)  # type: ignore[arg-type]  # what is no text is no time either
+        return (make_aware(when) if is_naive(when) else when).astimezone(UTC)
+    except (TypeError, ValueError, OverflowError):
+        raise BadRow("'submitted_at' must be a time such as 2026-11-02T12:00:00Z") from None
+
+
+def _rounds(rows: Iterable[Given]) -> Iterable[Sequence[Given]]:
+    """The n-th row of every item: rows of different items cannot touch each other, so a round is taken in one step."""
+    rounds: dict[int, list[Given]] = defaultdict(list)
+    seen: Counter[str] = Counter()
+    for row in rows:
+        rounds[seen[row.item]].append(row)
+        seen[row.item] += 1
+    return rounds.values()
+
+
+class People:
+    """Who a row means by "worker"; new ones join the study, and whoever imports vouches for them."""
+
+    def __init__(self, study: Study, *, by: str, at: datetime) -> None:
+        self.study, self.by, self.at = study, by, at
+        enrolled = list(study.enrolments.select_related("worker"))
+        self.numbers = {e.number for e in enrolled}
+        # Later ones win: a running code, then a name of an earlier import, then a code of this server.
+        self.workers = {e.running_code: e.worker for e in enrolled}
+        self.workers |= {e.worker.code.removeprefix(f"{study.slug}:"): e.worker for e in enrolled}
+        self.workers |= {e.worker.code: e.worker for e in enrolled}
+        self.vouched: set[tuple[int, str]] = set()
+
+    def find(self, name: str) -> Worker:
+        """Raises BadRow."""
+        if name not in self.workers:
+            self.workers[name] = self._add(name)
+        return self.workers[name]
+
+    def _add(self, name: str) -> Worker:
+        """A worker called W007 elsewhere becomes our W007, if that is free: then exports of both read alike."""
+        code = f"{self.study.slug}:{name}"
+        if len(code) > MAX_CODE:
+            raise BadRow(f"the worker's name {name[:20]!r}... is too long")
+        worker, _ = Worker.objects.get_or_create(code=code, defaults={"created_at": self.at})
+        number = int(found[1]) if (found := RUNNING_CODE.fullmatch(name)) else 0
+        if number and running_code(number) == name and number not in self.numbers:
+            Enrolment.objects.create(study=self.study, worker=worker, number=number, created_at=self.at)
+        return worker
+
+    def vouch(self, worker: Worker, stage: str) -> None:
+        """Raises BadRow for somebody whose work in this stage was ended."""
+        if (worker.pk, stage) in self.vouched:
+            return
+        enrolment = qualify(worker, self.study, [stage], by=self.by, at=self.at)
+        self.numbers.add(enrolment.number)
+        if enrolment.qualifications.filter(stage=stage, state=Qualification.State.REVOKED).exists():
+            raise BadRow(f"the worker {enrolment.running_code} may not work in stage {stage!r} any more")
+        self.vouched.add((worker.pk, stage))
+
+
+def _check(study: Study, rows: Sequence[Given], people: People, counts: Counts, bad: dict[int, object]) -> list[Fresh]:
+    """The rows to keep; what was there before is counted, what cannot be is put into `bad`."""
+    items = {item.ref: item for item in study.items.filter(ref__in=[row.item for row in rows])}
+    met = Assignment.objects.filter(item__in=items.values())
+    known = {
+        (item, worker): (stage, answer)
+        for item, worker, stage, answer in met.values_list("item_id", "worker_id", "stage", "annotation__answer")
+    }
+    fresh = []
+    for row in rows:
+        try:
+            new = _fit(study, row, items.get(row.item), people)
+            before = known.get((new.item.pk, new.worker.pk))
+            if before == (row.stage, new.answer):
+                counts.unchanged += 1
+                continue
+            if before is not None:
+                raise BadRow(f"the worker {row.worker!r} has met the item {row.item!r} before")
+            people.vouch(new.worker, row.stage)
+            fresh.append(new)
+        except BadRow as error:
+            bad[row.number] = error
+    return fresh
+
+
+def _fit(study: Study, row: Given, item: Item | None, people: People) -> Fresh:
+    """Raises BadRow."""
+    if item is None:
+        raise BadRow(f"there is no item {row.item!r}")
+    if item.role != Item.Role.WORK:
+        raise BadRow(f"the item {row.item!r} is not for work but for {item.role}")
+    form = AnswerForm(study.protocol.stage(row.stage), item.payload, row.answer)
+    if not form.is_valid():
+        field, said = next(iter(form.errors.items()))
+        raise BadRow(f"'answer' cannot be taken: {f'{field}: ' if field else ''}{said[0]}")
+    return Fresh(row, item, people.find(row.worker), form.answer)
+
+
+def _take(study: Study, rows: Sequence[Fresh], *, by: str, at: datetime) -> None:
+    """Seat and write answers to different items, and advance the items. The caller holds their locks."""
+    if not rows:
+        return
+    seats = seats_of([row.item for row in rows])
+    sittings = _sittings(study, rows)
+    assignments = []
+    for row in rows:
+        stage, taken = row.given.stage, seats[row.item.pk]
+        free = row.item.stage == stage and row.item.open_seats > 0 and not row.given.uncounted
+        judged = study.protocol.stage(stage).judges
+        assignments.append(
+            Assignment(
+                sitting=sittings[row.worker.pk, stage],
+                item=row.item,
+                worker=row.worker,
+                stage=stage,
+                seat=free_seat(taken.taken[stage]) if free else None,
+                state=State.SUBMITTED,
+                judges=[counted.id for counted in taken.counted if counted.stage == judged],
+                active_seconds=row.given.active_seconds or 0,
+                closed_at=row.given.submitted_at,
+            )
+        )
+    Assignment.objects.bulk_create(assignments)
+    Annotation.objects.bulk_create(
+        Annotation(
+            study=study,
+            item=row.item,
+            worker=row.worker,
+            assignment=assignment,
+            stage=row.given.stage,
+            answer=row.answer,
+            uncounted="" if assignment.seat is not None else row.given.uncounted or LATE,
+            protocol_version=study.protocol_version,
+            active_seconds=row.given.active_seconds,
+            submitted_at=row.given.submitted_at,
+        )
+        for row, assignment in zip(rows, assignments, strict=True)
+    )
+    events = [_event(study, row, assignment, by) for row, assignment in zip(rows, assignments, strict=True)]
+    record(events + advance(study, [row.item for row in rows], at=at))
+
+
+def _sittings(study: Study, rows: Sequence[Fresh]) -> Mapping[tuple[int, str], Sitting]:
+    """One closed sitting per worker and stage."""
+    times: dict[tuple[int, str], list[datetime]] = defaultdict(list)
+    for row in rows:
+        times[row.worker.pk, row.given.stage].append(row.given.submitted_at)
+    sittings = {
+        (worker, stage): Sitting(
+            study=study,
+            worker_id=worker,
+            stage=stage,
+            state=State.SUBMITTED,
+            leased_until=max(when),
+            opened_at=min(when),
+            closed_at=max(when),
+        )
+        for (worker, stage), when in times.items()
+    }
+    Sitting.objects.bulk_create(sittings.values())
+    return sittings
+
+
+def _event(study: Study, row: Fresh, assignment: Assignment, by: str) -> Event:
+    what = "submitted" if assignment.seat is not None else "submitted late"
+    why = "Made elsewhere." if assignment.seat is not None else "Made elsewhere, and there was no seat for it."
+    given = row.given
+    return event(
+        study, what, by=by, at=given.submitted_at, item=row.item, worker=row.worker, why=why, stage=given.stage
+    )
