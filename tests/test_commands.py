@@ -64,7 +64,17 @@ def manage(tmp_path_factory) -> Manage:
     return run
 
 
-COMMANDS = ("create_study", "import_items", "add_worker", "export_gold", "export_annotations", "import_annotations", "simulate")
+COMMANDS = (
+    "create_study",
+    "import_items",
+    "add_worker",
+    "export_gold",
+    "export_annotations",
+    "import_annotations",
+    "simulate",
+    "agreement",
+    "replay",
+)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

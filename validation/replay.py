@@ -18,10 +18,12 @@ class BadReplay(Refusal):
     code, status = "bad_replay", 422
 
 
-def replay(study: Study, given: Mapping[str, object], progress: Callable[[int], None]) -> dict[str, Any]:
+def replay(
+    study: Study, given: Mapping[str, object], progress: Callable[[int], None] = lambda items: None
+) -> dict[str, Any]:
     """Ask what every item comes to with `given` on top of the study's options, and name the items that change.
 
-    Items that need more are those the other options would still collect for. Raises BadReplay for options that cannot be.
+    An item that needs more lacks annotations which the other options would have asked for. Raises BadReplay.
     """
     protocol = study.protocol
     try:

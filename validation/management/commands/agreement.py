@@ -6,7 +6,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from annotation import console
 from validation.queries import agreement_of
-from validation.verification import alpha_of_package
+from validation.verifying import alpha_of_raw_rows
 
 
 class Command(console.Command):
@@ -43,7 +43,7 @@ class Command(console.Command):
             "krippendorff_alpha": report.krippendorff_alpha.as_dict(),
         }
         if verify:
-            ours, theirs = report.krippendorff_alpha.value, alpha_of_package(study, stage, question)
+            ours, theirs = report.krippendorff_alpha.value, alpha_of_raw_rows(study, stage, question)
             difference = None if ours is None or theirs is None else abs(ours - theirs)
-            printed["verify"] = {"krippendorff_alpha": theirs, "difference": difference}
+            printed["verified"] = {"krippendorff_alpha": theirs, "difference": difference}
         self.print_json(printed)
