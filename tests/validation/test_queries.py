@@ -2,29 +2,20 @@
 
 import pytest
 
-from annotation import submission
 from annotation.errors import UnknownStage
 from tests.factories import (
     FALSE_ANSWER,
     FILTER_ANSWER,
-    LONG_AGO,
     NORMAL_ANSWER,
     make_items,
-    make_sitting,
     make_study,
 )
+from tests.people import answer
 from validation import queries
 from validation.agreement import ALL_THE_SAME, NO_PAIRS
 from validation.errors import UnknownMeasure
 
 pytestmark = pytest.mark.django_db
-
-
-def answer(study, code, answers):
-    """`code` leases and gives these answers, in the items' order."""
-    sitting = make_sitting(study, code)
-    rows = sitting.assignments.order_by("item")
-    submission.submit(sitting, dict(zip([a.pk for a in rows], answers, strict=True)), at=LONG_AGO)
 
 
 def point(estimate):
@@ -34,8 +25,8 @@ def point(estimate):
 def test_agreement_leaves_filtered_items_out_and_says_how_many():
     study = make_study()
     make_items(study, 5)
-    answer(study, "ann", [FALSE_ANSWER, FALSE_ANSWER, NORMAL_ANSWER, FILTER_ANSWER, NORMAL_ANSWER])
-    answer(study, "ben", [FALSE_ANSWER, NORMAL_ANSWER, NORMAL_ANSWER, NORMAL_ANSWER, NORMAL_ANSWER])
+    answer(study, "ann", FALSE_ANSWER, FALSE_ANSWER, NORMAL_ANSWER, FILTER_ANSWER, NORMAL_ANSWER)
+    answer(study, "ben", FALSE_ANSWER, NORMAL_ANSWER, NORMAL_ANSWER, NORMAL_ANSWER, NORMAL_ANSWER)
     report = queries.agreement_of(study, "generate", "label")
     assert (report.items, report.annotations, report.workers, report.set_aside) == (5, 10, 2, 1)
     # Four items left, three agreed; 3 of 8 votes are "false presupposition": kappa = (3/4 - 17/32) / (15/32) = 7/15,
@@ -52,7 +43,7 @@ def test_agreement_that_is_undefined_says_why():
     report = queries.agreement_of(study, "generate", "label")
     assert [e.reason for e in (report.percent_agreement, report.fleiss_kappa)] == [NO_PAIRS, NO_PAIRS]
     for code in ("ann", "ben"):
-        answer(study, code, [NORMAL_ANSWER])
+        answer(study, code, NORMAL_ANSWER)
     report = queries.agreement_of(study, "generate", "label")
     assert (report.krippendorff_alpha.value, report.krippendorff_alpha.reason) == (None, ALL_THE_SAME)
 
@@ -62,7 +53,7 @@ def test_agreement_takes_two_queries_however_many_items(items, django_assert_num
     study = make_study()
     make_items(study, items)
     for code in ("ann", "ben"):
-        answer(study, code, [NORMAL_ANSWER] * items)
+        answer(study, code, *[NORMAL_ANSWER] * items)
     with django_assert_num_queries(2):
         queries.agreement_of(study, "generate", "label")
 
