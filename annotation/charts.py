@@ -17,7 +17,7 @@ Cell = str | int | float
 
 @dataclass(frozen=True)
 class Chart:
-    """A picture and the numbers in it. `name` is its id on the page and its file's name."""
+    """A picture and the numbers in it. `name` is its id on the page and its file's name, `notes` say what to mind."""
 
     name: str
     title: str
@@ -25,6 +25,7 @@ class Chart:
     svg: SafeString
     header: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def csv(self) -> str:
@@ -89,6 +90,7 @@ class Measured:
     high: float | None
     n: int
     reason: str = ""
+    is_share: bool = False  # shown in percent
 
 
 AXIS = "1: always the same. 0: as by chance (the percentage: never)"
@@ -131,7 +133,8 @@ def _estimate(m: Measured, floor: float, y: float) -> list[SafeString]:
 def _estimated(m: Measured) -> str:
     if m.value is None:
         return "undefined"
-    return _signed(f"{m.value:.2f}" + ("" if m.low is None else f" ({m.low:.2f} to {m.high:.2f})"))
+    number = ".0%" if m.is_share else ".2f"
+    return _signed(f"{m.value:{number}}" + ("" if m.low is None else f" ({m.low:{number}} to {m.high:{number}})"))
 
 
 def _signed(number: str) -> str:
@@ -238,14 +241,14 @@ def times(name: str, title: str, stages: Mapping[str, Mapping[int, int]]) -> Cha
     drawn: list[SafeString] = []
     y = 0
     for number, (stage, middle) in enumerate(found.items()):
-        said = f"median {_interval(middle)} min" if middle else "not timed yet"
+        said = f"median {middle.minutes} min" if middle else "not timed yet"
         drawn += _columns(name, stage, said, _binned(stages[stage], width), spans, number, y)
         drawn += _median(middle, width, y) if middle else []
         y += ROW
     drawn.append(label(0, y + 6, "0 min", size=10))
     drawn.append(label(WIDTH, y + 6, f"longer than {_minutes(BINS * width)} min", size=10, anchor="end"))
     timed = {stage: s for stage, s in found.items() if s}
-    said = "; ".join(f"{stage}: median {_interval(s)} minutes, n = {s.n:,}" for stage, s in timed.items())
+    said = "; ".join(f"{stage}: median {s.minutes} minutes, n = {s.n:,}" for stage, s in timed.items())
     svg = picture(name, title, said, y + 12, defs(name, CATEGORIES[: len(found)]), *drawn)
     header = ("stage", "answers timed", "median min", "low (95%)", "high (95%)", "lower quartile", "upper quartile")
     numbers = [(s.median, s.low, s.high, s.lower_quartile, s.upper_quartile) for s in timed.values()]
@@ -311,7 +314,3 @@ def _binned(seconds: Mapping[int, int], width: int) -> list[int]:
 
 def _minutes(seconds: float) -> str:
     return f"{seconds / 60:.1f}".removesuffix(".0")
-
-
-def _interval(middle: Spread) -> str:
-    return f"{middle.median / 60:.1f} ({middle.low / 60:.1f} to {middle.high / 60:.1f})"

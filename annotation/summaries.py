@@ -26,6 +26,11 @@ class Spread:
     lower_quartile: float
     upper_quartile: float
 
+    @property
+    def minutes(self) -> str:
+        """Of seconds: the median with its interval."""
+        return f"{self.median / 60:.1f} ({self.low / 60:.1f} to {self.high / 60:.1f})"
+
 
 def spread(values: Mapping[int, int]) -> Spread | None:
     """values: value -> how often it occurs; None without any.
