@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -42,9 +41,10 @@ def measure() -> None:
 
 def _manage(*arguments: str) -> float:
     """Run a command in a process of its own; returns its peak memory in MB."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    subprocess.run([sys.executable, "manage.py", *arguments], check=True, stdout=subprocess.DEVNULL, env=os.environ)
-    return max(before, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) / 1024
+    process = subprocess.Popen([sys.executable, "manage.py", *arguments], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    assert status == 0, arguments
+    return usage.ru_maxrss / 1024
 
 
 def _seconds(do: Callable[[], float]) -> tuple[float, float]:

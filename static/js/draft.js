@@ -5,10 +5,11 @@ const PAUSE = 600, LONGEST = 1500, IDLE = 30_000;
 /**
  * @param {HTMLFormElement} form with data-draft (where to post) and a hidden field active_seconds
  * @param {{onSaid: (problems: object[]) => void, mark: HTMLElement}} page
- * @returns {() => void} stops saving
+ * @returns {{stop: () => void, settled: () => Promise<void>}} `settled` waits for a save that is on its way, so that
+ *   nothing older can arrive after what is posted next
  */
 export function keepDraft(form, { onSaid, mark }) {
-  let timer = 0, waitingSince = 0, retry = 0, sent = state(), busy = false, stopped = false;
+  let timer = 0, waitingSince = 0, retry = 0, sent = state(), busy = false, stopped = false, underWay = Promise.resolve();
   let lastInput = Date.now();
   const key = `draft-${form.dataset.assignment}`;
 
@@ -30,7 +31,11 @@ export function keepDraft(form, { onSaid, mark }) {
   function soon(delay) {
     waitingSince ||= Date.now();
     clearTimeout(timer);
-    timer = setTimeout(save, Math.max(0, Math.min(delay, waitingSince + LONGEST - Date.now())));
+    timer = setTimeout(begin, Math.max(0, Math.min(delay, waitingSince + LONGEST - Date.now())));
+  }
+
+  function begin() {
+    if (!busy) underWay = save();
   }
 
   async function save() {
@@ -41,7 +46,7 @@ export function keepDraft(form, { onSaid, mark }) {
     waitingSince = 0;
     say("saving");
     try {
-      const answer = await fetch(form.dataset.draft, { method: "POST", body: body() });
+      const answer = await fetch(form.dataset.draft, { method: "POST", body: body(), signal: AbortSignal.timeout(10_000) });
       if (stopped) return;
       const said = answer.headers.get("Content-Type")?.includes("json") ? await answer.json() : null;
       if (said) onSaid(said.problems);
@@ -61,29 +66,30 @@ export function keepDraft(form, { onSaid, mark }) {
       remember(now);
       say("not saved: will retry", true);
       retry = Math.min(retry + 1, 6);
-      timer = setTimeout(save, 500 * 2 ** retry);
+      timer = setTimeout(begin, 500 * 2 ** retry);
     } finally {
       busy = false;
     }
     if (!stopped && !retry && state() !== sent) soon(PAUSE);
   }
 
-  // A page that is closed without a connection finds its words again when it is opened on the same device.
+  // A page that is closed before its words were taken finds them again when it is opened on the same device, unless
+  // something newer was saved meanwhile.
   function remember(text) {
     try {
       if (text === null) localStorage.removeItem(key);
-      else localStorage.setItem(key, text);
+      else localStorage.setItem(key, JSON.stringify({ text, at: Date.now() }));
     } catch { /* private mode: the page itself still holds the text */ }
   }
 
   function recall() {
-    let text = null;
-    try { text = localStorage.getItem(key); } catch { return; }
-    if (!text) return;
-    for (const [name, value] of new URLSearchParams(text)) {
+    let kept = null;
+    try { kept = JSON.parse(localStorage.getItem(key)); } catch { return; }
+    if (!kept || kept.at <= Number(form.dataset.kept) * 1000) return;
+    for (const [name, value] of new URLSearchParams(kept.text)) {
       const field = form.elements.namedItem(name);
       if (field instanceof RadioNodeList) field.value = value;
-      else if (field instanceof HTMLTextAreaElement && !field.value) field.value = value;
+      else if (field instanceof HTMLTextAreaElement) field.value = value;
       else if (field instanceof HTMLInputElement && field.type === "radio") field.checked = field.value === value;
     }
     soon(0);
@@ -92,9 +98,11 @@ export function keepDraft(form, { onSaid, mark }) {
   const onInput = (event) => { lastInput = Date.now(); form.dataset.unsaved = ""; soon(event.type === "change" ? 0 : PAUSE); };
   const onMove = () => { lastInput = Date.now(); };
   const onHide = () => {
-    if (!stopped && state() !== sent) navigator.sendBeacon(form.dataset.draft, body());
+    if (stopped || state() === sent) return;
+    remember(state());
+    navigator.sendBeacon(form.dataset.draft, body());
   };
-  const onOnline = () => { retry = 0; save(); };
+  const onOnline = () => { retry = 0; begin(); };
 
   // Active time: seconds with the page in view and a sign of life within the last half minute.
   const clock = setInterval(() => {
@@ -108,7 +116,7 @@ export function keepDraft(form, { onSaid, mark }) {
   addEventListener("online", onOnline);
   recall();
 
-  return () => {
+  const stop = () => {
     stopped = true;
     clearTimeout(timer);
     clearInterval(clock);
@@ -116,4 +124,5 @@ export function keepDraft(form, { onSaid, mark }) {
     removeEventListener("pagehide", onHide);
     removeEventListener("online", onOnline);
   };
+  return { stop, settled: () => underWay };
 }

@@ -5,7 +5,7 @@ import { keepDraft } from "./draft.js";
 const form = () => document.getElementById("item");
 const help = document.getElementById("help");
 const isWriting = (element) => element.matches("textarea, input:not([type=radio])");
-let stopDraft = () => {};
+let draft = { stop() {}, settled: () => Promise.resolve() };
 
 // --- Steps ---------------------------------------------------------------------------------------
 
@@ -53,14 +53,14 @@ function say(problems) {
 // --- One item, from its arrival to its end ---------------------------------------------------------
 
 function begin() {
-  stopDraft();
+  draft.stop();
   if (!form()) return;
   unfold();
   for (const text of form().querySelectorAll("textarea")) {
     const list = document.getElementById(`said-${text.name}`);
     if (list.querySelector(".bad")) text.setAttribute("aria-invalid", "true");
   }
-  stopDraft = keepDraft(form(), { onSaid: say, mark: document.querySelector("[data-saved]") });
+  draft = keepDraft(form(), { onSaid: say, mark: document.querySelector("[data-saved]") });
   if (matchMedia("(max-width: 760px)").matches) document.querySelector("[data-collapse]")?.removeAttribute("open");
   countDown();
   form().dataset.ready = "";
@@ -158,6 +158,10 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+document.addEventListener("htmx:confirm", (event) => {
+  event.preventDefault();
+  draft.settled().then(() => event.detail.issueRequest(true));
+});
 document.addEventListener("htmx:beforeRequest", () => { document.body.dataset.turned = "yes"; });
 document.addEventListener("htmx:afterSettle", begin);
 document.addEventListener("htmx:sendError", () => {

@@ -106,6 +106,14 @@ def test_what_is_written_survives_a_reload_and_another_device(page, new_page, an
     expect(phone.locator("[name='pairs.0.presupposition']")).to_have_value("The power plant keeps current in a cellar.")
 
 
+def test_words_typed_just_before_the_page_goes_away_are_there_again(page, ann):
+    begin(page, ann)
+    write(page)
+    page.locator("[name='pairs.0.correction']").fill("The last words")
+    page.reload()
+    expect(page.locator("#item[data-ready] [name='pairs.0.correction']")).to_have_value("The last words")
+
+
 def test_next_says_what_is_wrong_and_takes_the_focus_there(page, ann, axe, screenshots):
     begin(page, ann)
     write(page)
