@@ -1,0 +1,138 @@
+"""Django's admin, for what has no page of its own.
+
+Most rows here are written by one domain function each, which keeps them in step; by hand they can only be looked at.
+"""
+
+from django.contrib import admin
+from django.db.models import Model
+from django.http import HttpRequest
+from django.utils import timezone
+
+from annotation.events import event, record
+from annotation.models import (
+    Annotation,
+    Assignment,
+    Enrolment,
+    Event,
+    Item,
+    Job,
+    Qualification,
+    Sitting,
+    Study,
+    Worker,
+)
+
+
+class KeptByCode(admin.ModelAdmin):
+    """May be changed in part, but neither added nor deleted by hand."""
+
+    show_full_result_count = False
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+class ReadOnly(KeptByCode):
+    """May only be looked at."""
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+@admin.register(Study)
+class StudyAdmin(KeptByCode):
+    """Its team is put together here."""
+
+    list_display = ("slug", "title", "protocol_slug", "protocol_version", "enrolment_open", "created_at")
+    search_fields = ("slug", "title")
+    list_filter = ("protocol_slug", "enrolment_open")
+    fields = ("slug", "title", "team", "protocol_slug", "protocol_version", "options", "snapshot", "created_at")
+    readonly_fields = ("slug", "protocol_slug", "protocol_version", "options", "snapshot", "created_at")
+    filter_horizontal = ("team",)
+
+
+@admin.register(Worker)
+class WorkerAdmin(ReadOnly):
+    list_display = ("code", "created_at", "link_serial")
+    search_fields = ("code",)
+
+
+@admin.register(Enrolment)
+class EnrolmentAdmin(ReadOnly):
+    list_display = ("study", "running_code", "worker", "created_at")
+    search_fields = ("study__slug", "worker__code")
+    list_select_related = ("study", "worker")
+
+
+@admin.register(Qualification)
+class QualificationAdmin(KeptByCode):
+    """Who may work where is decided here, with an event."""
+
+    list_display = ("enrolment_id", "worker", "study", "stage", "state", "created_at")
+    search_fields = ("enrolment__study__slug", "enrolment__worker__code")
+    list_filter = ("state", "stage")
+    list_select_related = ("enrolment__study", "enrolment__worker")
+    fields = ("enrolment", "stage", "state", "created_at")
+    readonly_fields = ("enrolment", "stage", "created_at")
+
+    def worker(self, row: Qualification) -> str:
+        return row.enrolment.worker.code
+
+    def study(self, row: Qualification) -> str:
+        return row.enrolment.study.slug
+
+    def save_model(self, request: HttpRequest, obj: Qualification, form: object, change: bool) -> None:
+        obj.save(update_fields=["state"])
+        study, worker, by = obj.enrolment.study, obj.enrolment.worker, f"user:{request.user}"
+        record([event(study, obj.state, by=by, at=timezone.now(), worker=worker, stage=obj.stage)])
+
+
+@admin.register(Item)
+class ItemAdmin(ReadOnly):
+    list_display = ("ref", "study", "role", "state", "stage", "open_seats", "votes_wanted")
+    search_fields = ("ref",)
+    list_filter = ("study", "role", "state")
+    list_select_related = ("study",)
+
+
+@admin.register(Sitting)
+class SittingAdmin(ReadOnly):
+    list_display = ("pk", "study", "worker", "stage", "state", "opened_at", "leased_until", "closed_at")
+    search_fields = ("worker__code",)
+    list_filter = ("study", "state", "stage")
+    list_select_related = ("study", "worker")
+
+
+@admin.register(Assignment)
+class AssignmentAdmin(ReadOnly):
+    list_display = ("pk", "item", "worker", "stage", "seat", "state", "active_seconds", "closed_at")
+    search_fields = ("item__ref", "worker__code")
+    list_filter = ("state", "stage")
+    list_select_related = ("item", "worker")
+
+
+@admin.register(Annotation)
+class AnnotationAdmin(ReadOnly):
+    list_display = ("pk", "study", "item", "worker", "stage", "uncounted", "submitted_at")
+    search_fields = ("item__ref", "worker__code")
+    list_filter = ("study", "stage", "uncounted")
+    list_select_related = ("study", "item", "worker")
+
+
+@admin.register(Event)
+class EventAdmin(ReadOnly):
+    list_display = ("at", "study", "what", "item", "actor", "why")
+    search_fields = ("item__ref", "actor", "what")
+    list_filter = ("study",)
+    list_select_related = ("study", "item")
+
+
+@admin.register(Job)
+class JobAdmin(ReadOnly):
+    list_display = ("pk", "study", "kind", "state", "done", "total", "asked_by", "asked_at", "finished_at")
+    search_fields = ("study__slug", "asked_by__username")
+    list_filter = ("kind", "state")
+    list_select_related = ("study", "asked_by")
