@@ -10,7 +10,9 @@ from datetime import date, datetime
 
 from django.db.models import Case, Count, F, Max, Q, Value, When
 from django.db.models.functions import Greatest, TruncDate
+from django.utils.safestring import SafeString
 
+from annotation import svg
 from annotation.models import Annotation, Assignment, Enrolment, Event, Item, Sitting, Study
 from annotation.models.sittings import State
 from annotation.protocols import Protocol
@@ -56,6 +58,11 @@ def _place(state: str, stage: str, is_fresh: bool, protocol: Protocol) -> str:
     if state != Item.State.OPEN:
         return CLOSED[state]
     return "validation" if stage in _judging(protocol) else "waiting" if is_fresh else "working"
+
+
+def swatch(place: str) -> SafeString:
+    """A small picture of the place's look, beside its words."""
+    return svg.swatch(PLACES[place][1])
 
 
 def standing_at(place: str, protocol: Protocol) -> Q:

@@ -89,7 +89,18 @@ def defs(name: str, looks: Iterable[str]) -> SafeString:
     return el("defs", *patterns) if patterns else NOTHING
 
 
-def swatch(name: str, look: str) -> SafeString:
-    """A small square in a look, beside the words that say what it stands for."""
-    box = el("rect", x=1, y=1, width=12, height=12, rx=2, **fill_of(name, look))
-    return el("svg", defs(name, [look]), box, viewBox="0 0 14 14", width=14, height=14, aria_hidden="true")
+def swatch(look: str) -> SafeString:
+    """A small square in a look, beside the words that say what it stands for; without ids, as a page repeats it."""
+    colour, path = LOOKS[look]
+    if path in ("", "solid"):
+        inside = [el("rect", width=12, height=12, fill=colour if path else "none")]
+    else:
+        tiles = [(x, y) for x in (0, 6) for y in (0, 6)]
+        inside = [el("rect", width=12, height=12, fill=colour, fill_opacity=0.25)]
+        inside += [
+            el("path", d=path, stroke=colour, stroke_width=1.5, fill="none", transform=f"translate({x} {y})")
+            for x, y in tiles
+        ]
+    edge = el("rect", x=1, y=1, width=12, height=12, fill="none", stroke=colour)
+    square = el("svg", *inside, x=1, y=1, width=12, height=12)
+    return el("svg", square, edge, viewBox="0 0 14 14", width=14, height=14, aria_hidden="true")

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotation.views import studies, work
+from annotation.views import jobs, studies, work, workers
 
 app_name = "annotation"
 
@@ -19,5 +19,19 @@ urlpatterns = [
     path("w/<str:token>/sittings/<int:pk>/done/", work.done, name="done"),
     # For researchers.
     path("studies/", studies.studies, name="studies"),
+    path("new-study/", studies.new_study, name="new_study"),
     path("studies/<slug:slug>/", studies.study, name="study"),
+    path("studies/<slug:slug>/days/", studies.days, name="days"),
+    path("studies/<slug:slug>/times/", studies.times, name="times"),
+    path("studies/<slug:slug>/settings/", studies.settings, name="settings"),
+    path("studies/<slug:slug>/workers/", workers.workers, name="workers"),
+    path("studies/<slug:slug>/workers/add/", workers.add, name="add_workers"),
+    path("studies/<slug:slug>/workers/<int:number>/link/", workers.link, name="worker_link"),
+    path("studies/<slug:slug>/workers/<int:number>/revoke/", workers.revoke, name="revoke_links"),
+    path("studies/<slug:slug>/enrolment/", workers.enrolment_link, name="enrolment"),
+    path("studies/<slug:slug>/data/", jobs.data, name="data"),
+    path("studies/<slug:slug>/data/import/", jobs.import_items, name="import_items"),
+    path("studies/<slug:slug>/data/export/", jobs.export, name="export"),
+    path("studies/<slug:slug>/data/<int:pk>/", jobs.job, name="job"),
+    path("studies/<slug:slug>/data/<int:pk>/file/", jobs.download, name="download"),
 ]

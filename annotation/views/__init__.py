@@ -1,1 +1,1 @@
-"""Views speak HTTP and nothing else: `work` for workers, `studies` for researchers."""
+"""Views speak HTTP and nothing else: `work` for workers; `studies`, `workers`, `jobs` for researchers."""

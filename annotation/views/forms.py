@@ -1,0 +1,115 @@
+"""What researchers fill in. Every rule is the domain's; a form only reads and words it."""
+
+from typing import Any
+
+from django import forms
+
+from annotation import protocols
+from annotation.enrolment import MAX_CODE, MAX_COUNT
+from annotation.models import Item, Study
+from annotation.models.studies import SLUG
+from annotation.protocols import Protocol
+from annotation.protocols.base import Option
+
+OPTION = "option-"
+
+
+class ConsoleForm(forms.Form):
+    """Labels without a colon."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", **kwargs})
+
+
+class StudyForm(ConsoleForm):
+    """A new study; the settings are those its protocol knows."""
+
+    title = forms.CharField(max_length=200, help_text="What your annotators read on their pages.")
+    slug = forms.CharField(
+        label="Short name",
+        max_length=50,
+        validators=[SLUG],
+        help_text="In addresses and commands: lower-case letters, digits and hyphens. It stays as it is.",
+    )
+    protocol = forms.ChoiceField(help_text="The way of collecting, as a paper describes it.")
+
+    def __init__(self, protocol: Protocol, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["protocol"].choices = [(p.slug, p.title) for p in protocols.ALL]  # type: ignore[attr-defined]
+        self.fields["protocol"].initial = protocol.slug
+        for option in protocol.known_options.values():
+            self.fields[OPTION + option.name] = _field(option)
+
+    def clean_slug(self) -> str:
+        slug = str(self.cleaned_data["slug"])
+        if Study.objects.filter(slug=slug).exists():
+            raise forms.ValidationError("There is a study with this short name already.")
+        return slug
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return {n.removeprefix(OPTION): v for n, v in self.cleaned_data.items() if n.startswith(OPTION)}
+
+
+def _field(option: Option) -> forms.Field:
+    words: dict[str, Any] = {
+        "label": option.name.replace("_", " ").capitalize(),
+        "initial": option.default,
+        "help_text": f"{option.help[0].upper()}{option.help[1:]}.",
+    }
+    if option.choices:
+        return forms.ChoiceField(choices=[(c, c.replace("_", " ")) for c in option.choices], **words)
+    return forms.IntegerField(min_value=option.at_least, max_value=option.at_most, **words)
+
+
+class WorkersForm(ConsoleForm):
+    """People the researcher vouches for."""
+
+    code = forms.CharField(
+        label="Your name for them", max_length=MAX_CODE, help_text="A name or code of your own. Exports never show it."
+    )
+    stages = forms.MultipleChoiceField(widget=forms.CheckboxSelectMultiple, label="May work in")
+    count = forms.IntegerField(
+        min_value=1,
+        max_value=MAX_COUNT,
+        initial=1,
+        help_text="More than one get a number behind the name: ann-1, ann-2.",
+    )
+
+    def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        stages = self.fields["stages"]
+        stages.choices = [(s.name, s.title) for s in study.protocol.stages]  # type: ignore[attr-defined]
+        stages.initial = [s.name for s in study.protocol.stages]
+
+
+class ReasonForm(ConsoleForm):
+    why = forms.CharField(max_length=500, label="Reason", help_text="It is kept with the event, for your team.")
+
+
+class ImportForm(ConsoleForm):
+    """Items from a file."""
+
+    file = forms.FileField(help_text="JSONL or CSV, one item per row; may be gzipped.")
+    role = forms.ChoiceField(choices=Item.Role.choices, initial=Item.Role.WORK, help_text="What the items are for.")
+    skip_bad = forms.BooleanField(
+        required=False, label="Skip bad rows", help_text="Otherwise one bad row stops the whole file."
+    )
+
+
+class ExportForm(ConsoleForm):
+    """A dataset as JSONL."""
+
+    kind = forms.ChoiceField(
+        choices=[
+            ("export_gold", "Gold: one row per settled item"),
+            ("export_annotations", "Annotations: one row per answer"),
+        ],
+        label="What",
+    )
+    full = forms.BooleanField(
+        required=False, label="With provenance", help_text="Gold only: adds how each item was decided."
+    )
+    keep_unresolved = forms.BooleanField(
+        required=False, label="Keep unresolved items", help_text="Gold only: an unresolved item shows every label."
+    )
