@@ -1,0 +1,64 @@
+"""Pictures of what was judged."""
+
+from dataclasses import replace
+
+from django.db.models import Count
+
+from annotation import charts
+from annotation.charts import Chart, Measured
+from annotation.models import Study
+from annotation.protocols.base import Measure
+from validation.models import Resolution
+from validation.queries import MEASURES, AgreementReport, agreement_of
+from validation.tallies import histogram
+
+NAMES = dict(zip(MEASURES, ("Percent agreement", "Fleiss’ kappa", "Krippendorff’s alpha"), strict=True))
+
+
+def agreement(study: Study) -> Chart:
+    """The estimates of every question of every stage."""
+    asked = [(stage, measure) for stage in study.protocol.stages for measure in stage.measures]
+    reports = [(stage.title, measure, agreement_of(study, stage.name, measure.name)) for stage, measure in asked]
+    measured = [m for title, _, report in reports for m in _measured(f"{title}: {report.measure}", report)]
+    notes = [note for title, measure, report in reports for note in _notes(title, measure, report)]
+    return replace(charts.estimates("agreement", "Agreement", measured), notes=tuple(notes))
+
+
+def _measured(group: str, report: AgreementReport) -> list[Measured]:
+    found = [(name, getattr(report, name)) for name in MEASURES]
+    return [
+        Measured(group, NAMES[name], e.value, e.low, e.high, e.items, e.reason, is_share=name == "percent_agreement")
+        for name, e in found
+    ]
+
+
+def _notes(title: str, measure: Measure, report: AgreementReport) -> list[str]:
+    """What is compared, what is left out and why, and why a value or an interval is missing."""
+    compared = report.percent_agreement.items
+    few = report.items - report.set_aside - compared
+    notes = [
+        f"{title}: {compared:,} of {report.items:,} items can be compared; people who judged them: {report.workers:,}."
+    ]
+    if report.set_aside:
+        notes.append(f"Left out because somebody chose {' or '.join(measure.left_out)}: {report.set_aside:,}.")
+    if few:
+        notes.append(f"With fewer than two answers so far: {few:,}.")
+    reasons = {e.reason for e in (report.percent_agreement, report.fleiss_kappa, report.krippendorff_alpha)}
+    return notes + sorted(reasons - {""})
+
+
+def labels(study: Study) -> Chart:
+    """What the first stage's people chose, and what became gold."""
+    stage = study.protocol.stages[0]
+    groups = {f"{stage.title}: {m.name}": _votes(study, stage.name, m) for m in stage.measures}
+    gold = dict.fromkeys(stage.measures[0].categories, 0)
+    closed = Resolution.objects.filter(study=study).exclude(label="")
+    gold |= dict(closed.values_list("label").annotate(Count("pk")).order_by())
+    return charts.shares("labels", "Labels", {**groups, "Decided": gold})
+
+
+def _votes(study: Study, stage: str, measure: Measure) -> dict[str, int]:
+    """Category -> votes, over all profiles."""
+    votes = [[n * items for n in profile] for profile, items in histogram(study, stage, measure.name).items()]
+    totals = [sum(column) for column in zip(*votes, strict=True)] or [0] * len(measure.categories)
+    return dict(zip(measure.categories, totals, strict=True))
