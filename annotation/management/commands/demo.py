@@ -134,8 +134,8 @@ def _running(port: int) -> Iterator[Sequence[subprocess.Popen[bytes]]]:
     }
     web = f"gunicorn config.wsgi --bind 127.0.0.1:{port} --worker-class gthread --threads 4 --no-control-socket"
     # Threads share one process: the whole demo stays small, and one writer at a time is all SQLite takes.
-    schedule = settings.VAR_DIR / "celerybeat-schedule"
-    worker = f"celery --quiet -A config worker --beat --schedule {schedule} --pool threads -c 2"
+    # Beat keeps no file: its shelf may be found half written after a kill, and every interval may start anew.
+    worker = "celery --quiet -A config worker --beat --scheduler celery.beat.Scheduler --pool threads -c 2"
     commands = [f"{web} --log-level warning", f"{worker} --loglevel warning"]
     processes: list[subprocess.Popen[bytes]] = []
     try:
