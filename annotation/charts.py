@@ -73,7 +73,7 @@ def progress(name: str, title: str, parts: Sequence[Part]) -> SafeString:
 
 def _stretch(name: str, said: str, x: float, long: float, look: str) -> SafeString:
     place = {"x": f"{x:.2f}%", "width": f"{long:.2f}%", "y": 1, "height": "90%"}
-    return el("rect", el("title", said), **place, **fill_of(name, look))
+    return el("rect", el("title", said), **place, **fill_of(name, look), pointer_events="all")
 
 
 # --- Estimates --------------------------------------------------------------------------------------------------

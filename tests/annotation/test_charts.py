@@ -7,7 +7,7 @@ import pytest
 
 from annotation import charts
 from annotation.charts import Measured, Part
-from annotation.svg import LOOKS
+from annotation.svg import LOOKS, swatch
 
 NS = {"s": "http://www.w3.org/2000/svg"}
 EVIL = '<script>alert("x")</script>'
@@ -146,3 +146,10 @@ def test_pictures_of_an_empty_study_say_so():
     assert texts(charts.days("d", "Work", {"Find": {}}).svg) == ["Find", "0 in all"]
     assert texts(charts.times("t", "Minutes", {}).svg) == ["0 min", "longer than 0.5 min"]
     assert "No items yet" in charts.progress("p", "Progress", [])
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_a_swatch_may_be_repeated_on_a_page_as_it_has_no_ids(look):
+    root = ElementTree.fromstring(f'<p xmlns="{NS["s"]}">{swatch(look)}</p>')
+    assert not [node for node in root.iter() if "id" in node.attrib or "url(" in node.get("fill", "")]
+    assert root[0].get("aria-hidden") == "true"
