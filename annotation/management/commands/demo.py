@@ -3,17 +3,14 @@
 import os
 import secrets
 import shutil
-import signal
 import socket
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from django.conf import settings
@@ -22,8 +19,10 @@ from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from annotation import console, demo, jobs, links, qualification
+from annotation import console, demo, jobs, keeper, links, qualification
 from annotation.models import Job, Study
+
+Children = dict[str, subprocess.Popen[bytes]]
 
 PATIENCE = 60  # seconds in which the server and the worker must answer
 MADE = (
@@ -47,10 +46,10 @@ class Command(console.Command):
         )
 
     def handle(self, *, port: int, reset: bool, **_: Any) -> None:
-        signal.signal(signal.SIGTERM, _stop)
+        keeper.listen()
         _refuse_busy(port)
         if reset:
-            _forget(settings.VAR_DIR)
+            forget(settings.VAR_DIR)
         settings.VAR_DIR.mkdir(exist_ok=True, parents=True)
         for folder in ("queue", "control"):
             (settings.VAR_DIR / "broker" / folder).mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -60,13 +59,19 @@ class Command(console.Command):
         call_command("migrate", verbosity=0)
         demo.load(settings.VAR_DIR / "password", at=timezone.now(), progress=self._say)
         self._say("Starting the web server and the Celery worker")
-        with suppress(KeyboardInterrupt), _running(port) as processes:
-            _wait(processes, lambda: _answers(f"{settings.SITE_URL}/healthz"), "the web server")
+        children: Children = {}
+        try:
+            for name, command in _commands(port).items():
+                children[name] = _start(command)
+            _wait(children, "web server", lambda: _answers(f"{settings.SITE_URL}/healthz"))
             probe = jobs.ask(Study.objects.get(slug="crepe"), "export_gold", by=_researcher(), at=timezone.now())
-            _wait(processes, lambda: Job.objects.get(pk=probe.pk).state == Job.State.DONE, "the Celery worker")
+            _wait(children, "Celery worker", lambda: Job.objects.get(pk=probe.pk).state == Job.State.DONE)
             self._print_doors()
-            _wait_for_end(processes)
-        self.stdout.write("Stopped.")
+            os.chdir(settings.BASE_DIR)
+            keeper.take_over({name: child.pid for name, child in children.items()})
+        except BaseException:
+            keeper.stop(child.pid for child in children.values())
+            raise
 
     def _say(self, what: str) -> None:
         self.stdout.write(f"{what} ...")
@@ -86,10 +91,6 @@ class Command(console.Command):
         self.stdout.flush()
 
 
-def _stop(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
-
-
 def _researcher() -> User:
     return User.objects.get(username=demo.NAME)
 
@@ -106,7 +107,8 @@ def _refuse_busy(port: int) -> None:
             ) from error
 
 
-def _forget(folder: Path) -> None:
+def forget(folder: Path) -> None:
+    """Throw away what demos have made, and only that."""
     for name in MADE:
         path = folder / name
         if path.is_dir():
@@ -122,9 +124,16 @@ def _secret(path: Path) -> str:
     return path.read_text()
 
 
-@contextmanager
-def _running(port: int) -> Iterator[Sequence[subprocess.Popen[bytes]]]:
-    """The web server, and a worker with beat; both stopped at the end, however it comes."""
+def _commands(port: int) -> dict[str, str]:
+    """The web server, and a worker with beat: name -> what Python is to run."""
+    web = f"gunicorn config.wsgi --bind 127.0.0.1:{port} --worker-class gthread --threads 4 --no-control-socket"
+    # Threads share one process: the whole demo stays small, and one writer at a time is all SQLite takes.
+    # Beat keeps no file: its shelf may be found half written after a kill, and every interval may start anew.
+    worker = "celery --quiet -A config worker --beat --scheduler celery.beat.Scheduler --pool threads -c 2"
+    return {"web server": f"{web} --log-level warning", "Celery worker": f"{worker} --loglevel warning"}
+
+
+def _start(command: str) -> subprocess.Popen[bytes]:
     environment = {
         **os.environ,
         "SECRET_KEY": settings.SECRET_KEY,
@@ -132,51 +141,20 @@ def _running(port: int) -> Iterator[Sequence[subprocess.Popen[bytes]]]:
         "DEBUG": "false",
         "LOG_LEVEL": "WARNING",
     }
-    web = f"gunicorn config.wsgi --bind 127.0.0.1:{port} --worker-class gthread --threads 4 --no-control-socket"
-    # Threads share one process: the whole demo stays small, and one writer at a time is all SQLite takes.
-    # Beat keeps no file: its shelf may be found half written after a kill, and every interval may start anew.
-    worker = "celery --quiet -A config worker --beat --scheduler celery.beat.Scheduler --pool threads -c 2"
-    commands = [f"{web} --log-level warning", f"{worker} --loglevel warning"]
-    processes: list[subprocess.Popen[bytes]] = []
-    try:
-        for command in commands:
-            line = [sys.executable, "-m", *command.split()]
-            processes.append(subprocess.Popen(line, cwd=settings.BASE_DIR, env=environment, start_new_session=True))
-        yield processes
-    finally:
-        for process in processes:
-            process.terminate()
-        for process in processes:
-            try:
-                process.wait(timeout=10)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+    line = [sys.executable, "-m", *command.split()]
+    return subprocess.Popen(line, cwd=settings.BASE_DIR, env=environment, start_new_session=True)
 
 
-def _wait(processes: Sequence[subprocess.Popen[bytes]], is_there: Any, what: str) -> None:
-    """Until `is_there()`. Raises CommandError when it takes too long or a process has ended."""
+def _wait(children: Children, name: str, answers: Callable[[], bool]) -> None:
+    """Until the one called `name` answers. Raises CommandError when it takes too long or any has ended."""
     end = time.monotonic() + PATIENCE
-    while not is_there():
-        _refuse_dead(processes)
+    while not answers():
+        for other, child in children.items():
+            if child.poll() is not None:
+                raise CommandError(keeper.ended(other, child.returncode))
         if time.monotonic() > end:
-            raise CommandError(f"Gave up: {what} did not answer within {PATIENCE} seconds.")
+            raise CommandError(f"Gave up: the {name} did not answer within {PATIENCE} seconds.")
         time.sleep(0.1)
-
-
-def _wait_for_end(processes: Sequence[subprocess.Popen[bytes]]) -> None:
-    """Until Ctrl-C, or until one of the processes ends by itself."""
-    while True:
-        _refuse_dead(processes)
-        time.sleep(1)
-
-
-def _refuse_dead(processes: Sequence[subprocess.Popen[bytes]]) -> None:
-    for process, name in zip(processes, ("web server", "Celery worker"), strict=True):
-        if process.poll() is not None:
-            raise CommandError(
-                f"The {name} ended by itself (exit code {process.returncode}), so everything was stopped."
-            )
 
 
 def _answers(url: str) -> bool:
