@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 
 from annotation.errors import Closed, Invalid
 from annotation.events import actor, event, record
@@ -19,17 +20,24 @@ from annotation.protocols.base import Fields
 LATE = "late"
 
 
-def save_draft(assignment: Assignment, fields: Fields, *, active_seconds: int, at: datetime) -> None:
+def save_draft(
+    assignment: Assignment, fields: Fields, *, active_seconds: int, at: datetime, page: str = "", edit: int = 0
+) -> None:
     """Keep what is on the worker's screen, also when the lease has lapsed. Raises Closed once it was submitted.
 
     active_seconds: the page's own count so far; it never shrinks and never exceeds the time since the lease.
+    page, edit: the page's own name and its count of edits; one that a later edit of the same page overtook is left out.
     """
     since_lease = int((at - assignment.sitting.opened_at).total_seconds())
     seconds = max(assignment.active_seconds, min(active_seconds, since_lease))
     mine = Assignment.objects.filter(pk=assignment.pk).exclude(state=State.SUBMITTED)
-    if not mine.update(draft=dict(fields), draft_at=at, active_seconds=seconds):
+    overtaken = Q(draft_page=page, draft_edit__gt=edit) if page else Q(pk=None)
+    kept = {"draft": dict(fields), "draft_at": at, "active_seconds": seconds, "draft_page": page, "draft_edit": edit}
+    if mine.exclude(overtaken).update(**kept):
+        for name, value in kept.items():
+            setattr(assignment, name, value)
+    elif not mine.exists():
         raise Closed("You have submitted this item; the answer you gave then is the one that counts.")
-    assignment.draft, assignment.draft_at, assignment.active_seconds = dict(fields), at, seconds
     renew(assignment.sitting, assignment.sitting.study, at=at)
 
 

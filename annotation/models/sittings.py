@@ -72,6 +72,9 @@ class Assignment(models.Model):
     judges = models.JSONField(default=list, blank=True)
     draft = models.JSONField(null=True, blank=True)
     draft_at = models.DateTimeField(null=True, blank=True)
+    # Which page sent the draft, and the how many-eth edit it was there: requests of one page may overtake each other.
+    draft_page = models.CharField(max_length=16, blank=True)
+    draft_edit = models.PositiveIntegerField(default=0)
     first_opened_at = models.DateTimeField(null=True, blank=True)
     active_seconds = models.PositiveIntegerField(default=0)
     closed_at = models.DateTimeField(null=True, blank=True)

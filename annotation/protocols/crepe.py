@@ -304,6 +304,7 @@ def _gold(written: Sequence[Counted], labels: Sequence[str], kept: Sequence[Coun
 
 # --- Rows in, rows out (1.1, 1.6) ---------------------------------------------------------------
 
+GOLD = ("labels", "presuppositions", "corrections", "raw_labels", "raw_presuppositions", "raw_corrections")
 TEXTS = ("question", "comment")
 OPTIONAL = ("posted_at", "score", "split")
 
@@ -364,7 +365,7 @@ def export_row(payload: Payload, gold: Mapping[str, Any]) -> dict[str, Any]:
         "id": payload["id"],
         "question": payload["question"],
         "comment": payload["comment"],
-        **gold,
+        **{name: gold[name] for name in GOLD},  # in this order: a database may have kept another
         "passages": [],
     }
 

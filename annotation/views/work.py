@@ -209,9 +209,21 @@ def _keep(request: HttpRequest, stage: Stage, assignment: Assignment) -> list[Pr
     seconds = request.POST.get("active_seconds", "")
     if problems := storable(fields):
         return problems
-    active = int(seconds) if seconds.isdecimal() and len(seconds) < 8 else 0
-    submission.save_draft(assignment, fields, active_seconds=active, at=timezone.now())
+    page, edit = request.POST.get("page", "")[:16], request.POST.get("edit", "")
+    submission.save_draft(
+        assignment,
+        fields,
+        active_seconds=_count(seconds),
+        at=timezone.now(),
+        page=page if page.isalnum() else "",
+        edit=_count(edit),
+    )
     return []
+
+
+def _count(text: str) -> int:
+    """A small number that the page counted, or 0."""
+    return int(text) if text.isdecimal() and text.isascii() and len(text) < 8 else 0
 
 
 def _problems(stage: Stage, assignment: Assignment) -> list[Problem]:

@@ -12,14 +12,19 @@ export function keepDraft(form, { onSaid, mark }) {
   let timer = 0, waitingSince = 0, retry = 0, sent = state(), busy = false, stopped = false, underWay = Promise.resolve();
   let lastInput = Date.now();
   const key = `draft-${form.dataset.assignment}`;
+  // Requests may overtake each other: the server leaves out an edit that a later one of the same page overtook.
+  const page = crypto.getRandomValues(new Uint32Array(2)).reduce((text, n) => text + n.toString(16).padStart(8, "0"), "");
+  let edit = 0;
+  form.elements.page.value = page;
 
   function state() {
     const data = new FormData(form);
-    data.delete("active_seconds");
+    for (const name of ["active_seconds", "page", "edit"]) data.delete(name);
     return new URLSearchParams(data).toString();
   }
 
   function body() {
+    form.elements.edit.value = ++edit;
     return new URLSearchParams(new FormData(form));
   }
 
@@ -78,14 +83,18 @@ export function keepDraft(form, { onSaid, mark }) {
   function remember(text) {
     try {
       if (text === null) localStorage.removeItem(key);
-      else localStorage.setItem(key, JSON.stringify({ text, at: Date.now() }));
+      else localStorage.setItem(key, JSON.stringify({ text, page, edit, at: Date.now() }));
     } catch { /* private mode: the page itself still holds the text */ }
   }
 
   function recall() {
     let kept = null;
     try { kept = JSON.parse(localStorage.getItem(key)); } catch { return; }
-    if (!kept || kept.at <= Number(form.dataset.kept) * 1000) return;
+    if (!kept) return;
+    const isNewer = kept.page === form.dataset.keptPage
+      ? kept.edit > Number(form.dataset.keptEdit)
+      : kept.at > Number(form.dataset.kept) * 1000;
+    if (!isNewer) return;
     for (const [name, value] of new URLSearchParams(kept.text)) {
       const field = form.elements.namedItem(name);
       if (field instanceof RadioNodeList) field.value = value;
@@ -99,8 +108,9 @@ export function keepDraft(form, { onSaid, mark }) {
   const onMove = () => { lastInput = Date.now(); };
   const onHide = () => {
     if (stopped || state() === sent) return;
+    const words = body();
     remember(state());
-    navigator.sendBeacon(form.dataset.draft, body());
+    navigator.sendBeacon(form.dataset.draft, words);
   };
   const onOnline = () => { retry = 0; begin(); };
 

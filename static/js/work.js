@@ -162,6 +162,8 @@ document.addEventListener("htmx:confirm", (event) => {
   event.preventDefault();
   draft.settled().then(() => event.detail.issueRequest(true));
 });
+// What Next posts is the last edit of its page.
+document.addEventListener("htmx:configRequest", (event) => { event.detail.parameters.set("edit", 9_999_999); });
 document.addEventListener("htmx:beforeRequest", () => { document.body.dataset.turned = "yes"; });
 document.addEventListener("htmx:afterSettle", begin);
 document.addEventListener("htmx:sendError", () => {

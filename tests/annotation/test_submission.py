@@ -202,3 +202,21 @@ def test_a_submission_costs_a_fixed_number_of_queries(django_assert_num_queries)
         given = answers(sitting, NORMAL_ANSWER)
         with django_assert_num_queries(10):
             submission.submit(sitting, given, at=NOON)
+
+
+def test_an_edit_that_a_later_one_of_its_page_overtook_is_left_out():
+    study = make_study()
+    make_items(study, 1)
+    assignment = take(study, "ann").assignments.get()
+
+    def save(text, page, edit):
+        submission.save_draft(assignment, {"t": text}, active_seconds=0, at=NOON, page=page, edit=edit)
+        assignment.refresh_from_db()
+        return assignment.draft["t"]
+
+    assert [save("second", "p1", 2), save("first", "p1", 1), save("other device", "p2", 1), save("third", "p1", 3)] == [
+        "second",
+        "second",
+        "other device",
+        "third",
+    ]
