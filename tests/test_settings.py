@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-OURS = ("SECRET_KEY", "DEBUG", "VAR_DIR", "DATABASE_URL", "CELERY_BROKER_URL", "SITE_URL", "DJANGO_SETTINGS_MODULE")
+OURS = (
+    "SECRET_KEY",
+    "DEBUG",
+    "VAR_DIR",
+    "DATABASE_URL",
+    "CELERY_BROKER_URL",
+    "SITE_URL",
+    "DJANGO_SETTINGS_MODULE",
+    "DJANGO_ALLOW_ASYNC_UNSAFE",
+)
 
 
 @pytest.fixture

@@ -82,7 +82,7 @@ def evidence_of(study: Study, item: Item) -> Evidence:
         stands=overview.PLACES[place][0].capitalize() if place else f"{item.get_role_display()} item, never collected",
         swatch=overview.swatch(place) if place else "",
         moments=sorted(moments, key=lambda m: m.at),
-        rest=dict(_rest(item.payload, study.protocol.shown)),
+        rest=dict(sorted(_rest(item.payload, study.protocol.shown))),  # databases keep orders of their own
         gold_row=_gold_row(study, item, resolution),
     )
 

@@ -258,7 +258,7 @@ def test_what_was_imported_besides_is_shown(client, study):
     make_items(study, 1)
     item = Item.objects.get()
     Item.objects.update(payload={**item.payload, "score": 7, "meta": {"source": "Fig. 2", "tags": ["a"]}})
-    assert 'score 7 meta: source Fig. 2 meta: tags [ "a" ]' in text_of(evidence(client, study, "q1"))
+    assert 'meta: source Fig. 2 meta: tags [ "a" ] score 7' in text_of(evidence(client, study, "q1"))
 
 
 @pytest.mark.parametrize("pk", [0, 10**30])
