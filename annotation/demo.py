@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from django.conf import settings
@@ -61,13 +62,24 @@ def _import(study: Study, name: str, at: datetime) -> None:
 
 
 def _crowd(study: Study, *, workers: int, accuracy: float, annotations: int, at: datetime) -> None:
-    """Spread the work evenly over the days, so that the pictures have something to show."""
+    """Spread the work evenly over the days, so that the pictures have something to show.
+
+    In the end only the first stage is worked at, so that something is left to validate.
+    """
     began, span = at - timedelta(days=DAYS) + timedelta(hours=2), timedelta(days=DAYS) - timedelta(hours=3)
-    simulation.simulate(
-        study,
-        workers=workers,
-        accuracy=accuracy,
-        seed=7,
-        limit=annotations,
-        clock=lambda done: began + span * min(1, done / annotations),
-    )
+    first = study.protocol.stages[0].name
+    done = 0
+    for stages, until in (([], 0.8 * annotations), ([first], annotations)):
+        done += simulation.simulate(
+            study,
+            workers=workers,
+            accuracy=accuracy,
+            seed=7,
+            stages=stages,
+            limit=round(until) - done,
+            clock=partial(_moment, began, span / annotations, done),
+        )
+
+
+def _moment(began: datetime, pace: timedelta, before: int, written: int) -> datetime:
+    return began + pace * (before + written)

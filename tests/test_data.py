@@ -1,0 +1,36 @@
+"""The data of the demo: every row is taken, and says where it comes from."""
+
+import json
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from annotation.intake import import_items
+from tests.factories import make_study
+
+DATA = Path(__file__).parents[1] / "data"
+FILES = {
+    "crepe_pairs.jsonl": {"false presupposition": 16, "normal": 2, None: 3},
+    "truthfulqa_gold160.jsonl": {"false presupposition": 58, "normal": 95, "filter": 7},
+    "truthfulqa_pairs.jsonl": {None: 790},
+}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("name", "labels"), FILES.items())
+def test_every_row_is_taken_with_the_gold_it_has(name, labels):
+    study, rows = make_study(), sum(labels.values())
+    with (DATA / name).open("rb") as file:
+        counts = import_items(study, file, by="test", at=datetime(2026, 11, 2, tzinfo=UTC))
+    assert counts.as_dict() == {"created": rows, "unchanged": 0, "bad": 0}
+    gold = study.items.values_list("gold", flat=True)
+    assert Counter(answer and answer["label"] for answer in gold) == labels
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_row_names_its_source_and_the_readme_its_file(name):
+    rows = [json.loads(line) for line in (DATA / name).read_text().splitlines()]
+    assert [row["id"] for row in rows if "source" not in row["meta"]] == []  # empty in two rows of TruthfulQA itself
+    assert f"`{name}`" in (DATA / "README.md").read_text()
