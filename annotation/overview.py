@@ -31,7 +31,7 @@ CLOSED: dict[str, str] = {state: name for name, (_, _, state) in PLACES.items() 
 
 
 def serial(study: Study) -> int:
-    """Grows with every change of the study: a page that has seen this one is up to date."""
+    """The number of the study's last event."""
     return Event.objects.filter(study=study).aggregate(last=Max("pk"))["last"] or 0
 
 

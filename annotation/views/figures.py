@@ -5,22 +5,21 @@ from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse
 
-from annotation import overview
 from annotation.charts import Chart
 from annotation.models import Study
 from annotation.views.downloads import attachment
-from annotation.views.pages import show, unchanged
+from annotation.views.pages import show, stamp, unchanged
 
 FILES = {"csv": "text/csv; charset=utf-8", "svg": "image/svg+xml"}
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart on a page. `url`: where it refreshes itself; `serial`: the state of the study that it shows."""
+    """A chart on a page. `url`: where it refreshes itself; `stamp`: the state of the study that it shows."""
 
     chart: Chart
     url: str
-    serial: int
+    stamp: str
 
 
 def figure(request: HttpRequest, study: Study, draw: Callable[[Study], Chart]) -> HttpResponse:
@@ -31,6 +30,6 @@ def figure(request: HttpRequest, study: Study, draw: Callable[[Study], Chart]) -
         return attachment(f"{study.slug}-{chart.name}.{kind}", getattr(chart, kind), FILES[kind])
     if up_to_date := unchanged(request, study):
         return up_to_date
-    serial = overview.serial(study)  # read first: what happens while drawing is drawn again
-    context = {"figure": Figure(draw(study), request.path, serial)}
+    stamped = stamp(study)  # before drawing: what happens meanwhile is drawn the next time
+    context = {"figure": Figure(draw(study), request.path, stamped)}
     return show(request, study, "annotation/console/figure.html", context, region="annotation/console/_figure.html")

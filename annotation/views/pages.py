@@ -9,6 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
+from django.utils.timezone import now
 from django.views.decorators.cache import never_cache
 
 from annotation import overview
@@ -88,6 +89,14 @@ def show(
 
 
 def unchanged(request: HttpRequest, study: Study) -> HttpResponse | None:
-    """204 for a region that is up to date: htmx then touches nothing. `after` is the serial the region was made at."""
+    """204 for a region that is up to date: htmx then touches nothing. `after` is the stamp the region was made with."""
     after = request.GET.get("after")
-    return HttpResponse(status=204) if after and after == str(overview.serial(study)) else None
+    return HttpResponse(status=204) if after and after == stamp(study) else None
+
+
+def stamp(study: Study) -> str:
+    """The state of a study that a region shows: its last event, and the minute.
+
+    The minute, because an event of a slow transaction may come to light after a later one, and a lease ends by itself.
+    """
+    return f"{overview.serial(study)}.{int(now().timestamp()) // 60}"

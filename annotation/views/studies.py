@@ -17,7 +17,17 @@ from annotation.models import Study
 from annotation.overview import PLACES
 from annotation.views.figures import Figure, figure
 from annotation.views.forms import OPTION, StudyForm
-from annotation.views.pages import actor, for_researchers, for_team, for_user, may_change, person, show, unchanged
+from annotation.views.pages import (
+    actor,
+    for_researchers,
+    for_team,
+    for_user,
+    may_change,
+    person,
+    show,
+    stamp,
+    unchanged,
+)
 
 T = TypeVar("T")
 
@@ -48,11 +58,11 @@ def study(request: HttpRequest, study: Study) -> HttpResponse:
     """One study at a glance. To htmx it gives the bar alone."""
     if up_to_date := unchanged(request, study):
         return up_to_date
-    serial = overview.serial(study)
-    context: dict[str, Any] = {"serial": serial, **_progress(study)}
+    stamped = stamp(study)
+    context: dict[str, Any] = {"stamp": stamped, **_progress(study)}
     if not request.htmx:  # type: ignore[attr-defined]
         context["figures"] = [
-            Figure(draw(study), reverse(f"annotation:{name}", args=[study.slug]), serial)
+            Figure(draw(study), reverse(f"annotation:{name}", args=[study.slug]), stamped)
             for name, draw in (("days", draw_days), ("times", draw_times))
         ]
     return show(request, study, PAGE, context, region=PROGRESS)

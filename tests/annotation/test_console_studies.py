@@ -9,10 +9,12 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation.models import Event, Study
+from annotation.views import pages
 from tests.factories import LONG_AGO, NORMAL_ANSWER, make_items, make_sitting, make_study, make_worker
 from tests.people import answer, make_admin, make_onlooker, make_researcher
 
 pytestmark = pytest.mark.django_db
+SECOND = timedelta(seconds=1)
 HTMX = {"HX-Request": "true"}
 EVIL = "<script>alert(1)</script>"
 
@@ -178,14 +180,18 @@ def test_a_study_page_costs_the_same_for_one_item_and_for_three(client, study, m
 
 
 @pytest.mark.parametrize("name", ["annotation:study", "annotation:days", "validation:agreement", "validation:labels"])
-def test_a_region_stays_as_it_is_until_something_happens(client, study, maria, name):
+def test_a_region_stays_as_it_is_until_something_happens_or_a_minute_is_over(client, study, maria, name, monkeypatch):
+    clock = [LONG_AGO]
+    monkeypatch.setattr(pages, "now", lambda: clock[0])
     make_items(study, 1)
     make_worker(study, "ann")
     url = address(name, study)
     region = client.get(url, headers=HTMX).content.decode()
     again = re.search(r'hx-get="([^"]+)"', region)[1]
-    assert again == f"{url}?after={Event.objects.latest('pk').pk}"
-    assert client.get(again, headers=HTMX).status_code == 204
+    assert again.startswith(f"{url}?after={Event.objects.latest('pk').pk}.")
+    for seconds, status in ((59, 204), (60, 200), (0, 204)):
+        clock[0] = LONG_AGO + seconds * SECOND
+        assert client.get(again, headers=HTMX).status_code == status
     make_sitting(study, "ann")
     changed = client.get(again, headers=HTMX)
     assert changed.status_code == 200

@@ -74,7 +74,7 @@ def test_every_page_is_free_of_barriers_wide_and_narrow_light_and_dark(page, stu
             page.set_viewport_size({"width": width, "height": 800})
             picture(page, screenshots / f"{name}-{width}.png")
             no_sideways_scroll(page)
-            for scheme in ("light", "dark"):
+            for scheme in ("dark", "light"):
                 page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
                 axe(page)
 
