@@ -164,22 +164,27 @@ def _insert(study: Study, role: str, items: Sequence[NewItem], queued_at: dateti
 
     By hand and not by `bulk_create`, which takes three times as long (6.4 s against 1.9 s for 100,000 items).
     """
-    protocol, time = study.protocol, connection.ops.adapt_datetimefield_value
-    created_at, is_work = time(at), role == Item.Role.WORK
-    rows = []
-    for n, item in enumerate(items, 1):
-        place = wanted(protocol.next_step(item.payload, [], study.options), {}) if is_work else NO_SEATS
-        gold = None if item.gold is None else json.dumps(item.gold)
-        queued = time(queued_at + n * MICROSECOND)
-        rows.append((study.pk, item.ref, role, json.dumps(item.payload), gold, *place, queued, created_at))
+    rows = _rows(study, role, items, queued_at, at)
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             with cursor.copy(f"COPY annotation_item ({COLUMNS}) FROM STDIN") as copy:
-                for row in rows:
+                for row in rows:  # made while PostgreSQL takes in those before
                     copy.write_row(row)
         else:
             marks = ", ".join(["%s"] * len(COLUMNS.split(", ")))
             cursor.executemany(f"INSERT INTO annotation_item ({COLUMNS}) VALUES ({marks})", rows)
+
+
+def _rows(
+    study: Study, role: str, items: Sequence[NewItem], queued_at: datetime, at: datetime
+) -> Iterator[tuple[object, ...]]:
+    protocol, time = study.protocol, connection.ops.adapt_datetimefield_value
+    created_at, is_work = time(at), role == Item.Role.WORK
+    for n, item in enumerate(items, 1):
+        place = wanted(protocol.next_step(item.payload, [], study.options), {}) if is_work else NO_SEATS
+        gold = None if item.gold is None else json.dumps(item.gold)
+        queued = time(queued_at + n * MICROSECOND)
+        yield (study.pk, item.ref, role, json.dumps(item.payload), gold, *place, queued, created_at)
 
 
 def batched(rows: Iterable[T], size: int) -> Iterator[list[T]]:
