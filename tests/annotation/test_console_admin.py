@@ -3,10 +3,12 @@
 import pytest
 from django.apps import apps
 from django.contrib import admin
+from django.contrib.auth.models import Group
 from django.urls import reverse
 
 from annotation.admin import ReadOnly
 from annotation.models import Event, Qualification
+from annotation.views.pages import RESEARCHER
 from tests.factories import NORMAL_ANSWER, make_items, make_study, make_worker
 from tests.people import answer, make_admin, make_researcher
 
@@ -80,3 +82,7 @@ def test_revoking_a_stage_by_hand_writes_an_event(client, root):
 def test_a_researcher_has_no_door_to_the_admin(client):
     client.force_login(make_researcher())
     assert client.get(reverse("admin:index")).status_code != 200
+
+
+def test_the_group_of_researchers_is_there_from_the_first_migration_on():
+    assert Group.objects.filter(name=RESEARCHER).exists()
