@@ -18,7 +18,7 @@ from annotation.views.pages import for_researchers, for_team, person, show
 from annotation.views.tables import ROWS, page_number
 
 PAGE, JOB = "annotation/console/data.html", "annotation/console/job.html"
-NAMES = {"import_items": "Import", "export_gold": "Gold", "export_annotations": "Annotations"}
+NAMES = {"import_items": "Import", "export_gold": "Gold export", "export_annotations": "Annotations export"}
 PATIENCE = timedelta(seconds=20)  # a job that nobody took for so long is worth a word
 
 

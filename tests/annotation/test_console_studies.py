@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -282,3 +283,22 @@ def test_settings_show_the_protocol_its_source_the_options_and_the_team(client, 
         "maria",
     ):
         assert said in page
+
+
+# --- The account --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["account_login", "account_reset_password", "mfa_index", "account_change_password"])
+def test_pages_of_the_account_look_like_the_rest(client, name):
+    if name not in ("account_login", "account_reset_password"):
+        client.force_login(make_researcher())
+    page = client.get(reverse(name))
+    assert page.status_code == 200
+    assert "css/console.css" in page.content.decode()
+
+
+def test_nobody_makes_an_account_for_themselves(client):
+    password = "a long pass phrase"
+    asked = {"username": "eve", "email": "eve@example.org", "password1": password, "password2": password}
+    client.post(reverse("account_signup"), asked)
+    assert not User.objects.exists()

@@ -43,7 +43,7 @@ def study():
 
 def log_in(page, then="/studies/"):
     page.goto(f"/accounts/login/?next={then}")
-    page.get_by_label("Login").fill("maria")
+    page.get_by_label("Login", exact=True).fill("maria")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Log in").click()
     page.wait_for_url(f"**{then}")
