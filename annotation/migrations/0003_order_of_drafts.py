@@ -4,20 +4,19 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('annotation', '0002_events_append_only'),
+        ("annotation", "0002_events_append_only"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='assignment',
-            name='draft_edit',
+            model_name="assignment",
+            name="draft_edit",
             field=models.PositiveIntegerField(default=0),
         ),
         migrations.AddField(
-            model_name='assignment',
-            name='draft_page',
+            model_name="assignment",
+            name="draft_page",
             field=models.CharField(blank=True, max_length=16),
         ),
     ]
