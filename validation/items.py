@@ -27,7 +27,7 @@ SORTS = {
 COLUMNS = {
     "ref": "Item",
     "_text": "Text",
-    "state": "Stands",
+    "state": "State",
     "label": "Label",
     "answers": "Answers",
     "decided": "Decided",
@@ -111,7 +111,7 @@ def _row(study: Study, item: Item) -> Row:
 
 def csv_rows(study: Study, items: QuerySet[Item]) -> Iterator[tuple[Any, ...]]:
     """The whole table as shown, however long."""
-    yield ("item", overview.heading_of(study.protocol), "role", "stands", "stage", "label", "answers", "decided")
+    yield ("item", overview.heading_of(study.protocol), "role", "state", "stage", "label", "answers", "decided")
     for item in items.iterator(chunk_size=2_000):
         row = _row(study, item)
         decided = row.resolution.at.isoformat() if row.resolution else ""

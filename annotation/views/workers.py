@@ -1,8 +1,10 @@
 """Pages of researchers: the people of a study, and the links by which they come in."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -11,6 +13,7 @@ from annotation import enrolment, links, overview
 from annotation.models import Enrolment, Sitting, Study
 from annotation.models.sittings import State
 from annotation.overview import Person
+from annotation.views.downloads import table
 from annotation.views.forms import ReasonForm, WorkersForm
 from annotation.views.pages import actor, for_researchers, for_team, may_change, show
 from annotation.views.tables import ROWS, changed, headings, page_number
@@ -26,16 +29,38 @@ SORTS: dict[str, Callable[[Person], object]] = {
 
 @for_team
 @require_GET
-def workers(request: HttpRequest, study: Study) -> HttpResponse:
+def workers(request: HttpRequest, study: Study) -> HttpResponseBase:
+    """Everybody in the study; `?format=csv` is all of them as a file, by running code alone."""
+    if request.GET.get("format") == "csv":
+        return table(f"{study.slug}-workers.csv", _csv_rows(study, _people(request, study)))
     return _page(request, study, WorkersForm(study))
 
 
+def _csv_rows(study: Study, people: list[Person]) -> Iterator[tuple[Any, ...]]:
+    """A row per person and stage; seconds are active ones."""
+    yield ("worker", "stage", "state", "answers", "median seconds", "low (95%)", "high (95%)", "last seen")
+    for person in people:
+        seen = person.seen_at.isoformat() if person.seen_at else ""
+        for stage, done in person.stages.items():
+            found = done.spread
+            median = (found.median, found.low, found.high) if found else ("", "", "")
+            yield (person.enrolment.running_code, stage, done.state, done.answers, *median, seen)
+
+
+def _sort(request: HttpRequest) -> str:
+    sort = request.GET.get("sort", "")
+    return sort if sort.removeprefix("-") in SORTS else "worker"
+
+
+def _people(request: HttpRequest, study: Study) -> list[Person]:
+    """In the order that the address says."""
+    sort = _sort(request)
+    key: Callable[[Person], Any] = SORTS[sort.removeprefix("-")]
+    return sorted(overview.people_of(study), key=key, reverse=sort.startswith("-"))
+
+
 def _page(request: HttpRequest, study: Study, form: WorkersForm, status: int = 200) -> HttpResponse:
-    sort, page = request.GET.get("sort", "worker"), page_number(request.GET)
-    if sort.removeprefix("-") not in SORTS:
-        sort = "worker"
-    people = overview.people_of(study)
-    people.sort(key=SORTS[sort.removeprefix("-")], reverse=sort.startswith("-"))  # type: ignore[arg-type]
+    people, page = _people(request, study), page_number(request.GET)
     stages = {f"_{s.name}": s.title for s in study.protocol.stages}
     columns = {"worker": "Worker", "code": "Your name", **stages, "answers": "Answers", "seen": "Last seen"}
     columns |= {"_links": "Links"} if may_change(request) else {}
@@ -43,7 +68,8 @@ def _page(request: HttpRequest, study: Study, form: WorkersForm, status: int = 2
         "people": people[(page - 1) * ROWS : page * ROWS],
         "total": len(people),
         "more": changed(request.GET, page=str(page + 1)) if len(people) > page * ROWS else "",
-        "headings": headings(request.GET, columns, sort),
+        "headings": headings(request.GET, columns, _sort(request)),
+        "csv": changed(request.GET, format="csv"),
         "form": form,
         "enrolment_link": links.enrolment_link(study) if study.enrolment_open and may_change(request) else "",
     }

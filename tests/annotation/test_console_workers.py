@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from annotation import links
 from annotation.errors import LinkRevoked
-from annotation.models import Event, Worker
-from tests.factories import NORMAL_ANSWER, make_items, make_sitting, make_study, make_worker
+from annotation.models import Annotation, Event, Worker
+from tests.factories import LONG_AGO, NORMAL_ANSWER, make_items, make_sitting, make_study, make_worker
 from tests.people import answer, make_onlooker, make_researcher
 
 pytestmark = pytest.mark.django_db
@@ -66,6 +66,18 @@ def test_workers_are_sorted_by_what_the_address_says(client, study, sort, codes)
     make_worker(study, "ann")
     answer(study, "ben", NORMAL_ANSWER)
     assert [code for code, *_ in rows(client, study, f"?sort={sort}")] == codes
+
+
+def test_the_table_can_be_kept_by_running_code_alone(client, study):
+    make_items(study, 1)
+    answer(study, "ann", NORMAL_ANSWER)
+    Annotation.objects.update(active_seconds=60)
+    response = client.get(address("workers", study) + "?format=csv&sort=-worker")
+    assert b"".join(response.streaming_content).decode("utf-8-sig").splitlines() == [
+        "worker,stage,state,answers,median seconds,low (95%),high (95%),last seen",
+        f"W001,generate,qualified,1,60.0,60,60,{LONG_AGO.isoformat()}",
+        f"W001,validate,qualified,0,,,,{LONG_AGO.isoformat()}",
+    ]
 
 
 def test_twenty_five_workers_are_shown_and_more_on_demand(client, study):

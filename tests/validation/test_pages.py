@@ -146,7 +146,7 @@ def test_what_is_shown_can_be_kept_as_a_table(client, study):
     text = [f"How exactly is current {n} stored in power plants?" for n in range(5)]
     moment = LONG_AGO.isoformat()
     assert rows == [
-        ["item", "question", "role", "stands", "stage", "label", "answers", "decided"],
+        ["item", "question", "role", "state", "stage", "label", "answers", "decided"],
         ["q3", text[3], "work", "in validation", "Judge two annotations", "", "2", ""],
         ["q2", text[2], "work", "filtered", "", "filter", "2", moment],
         ["q1", text[1], "work", "settled", "", "normal", "2", moment],
