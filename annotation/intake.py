@@ -172,12 +172,12 @@ def _insert(study: Study, role: str, items: Sequence[NewItem], queued_at: dateti
                     copy.write_row(row)
         else:
             marks = ", ".join(["%s"] * len(COLUMNS.split(", ")))
-            cursor.executemany(f"INSERT INTO annotation_item ({COLUMNS}) VALUES ({marks})", rows)
+            cursor.executemany(f"INSERT INTO annotation_item ({COLUMNS}) VALUES ({marks})", list(rows))
 
 
 def _rows(
     study: Study, role: str, items: Sequence[NewItem], queued_at: datetime, at: datetime
-) -> Iterator[tuple[object, ...]]:
+) -> Iterator[tuple[Any, ...]]:
     protocol, time = study.protocol, connection.ops.adapt_datetimefield_value
     created_at, is_work = time(at), role == Item.Role.WORK
     for n, item in enumerate(items, 1):

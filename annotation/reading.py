@@ -32,10 +32,11 @@ class BadFile(Refusal):
 
 def read_rows(source: Source) -> Iterator[Row]:
     """The rows of a binary file, or of any mappings. Raises BadFile where the file breaks off."""
-    is_file = hasattr(source, "read")
-    rows = _rows(_text(cast(BinaryIO, source))) if is_file else enumerate(cast(Iterable[Mapping[str, Any]], source), 1)
+    if not hasattr(source, "read"):
+        yield from ((number, _storable(row)) for number, row in enumerate(source, 1))
+        return
     try:
-        yield from ((number, _storable(row)) for number, row in rows)
+        yield from ((number, _storable(row)) for number, row in _rows(_text(cast(BinaryIO, source))))
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise BadFile(f"The compressed file is damaged: {error}.") from error
 
@@ -66,9 +67,15 @@ def _text(file: BinaryIO) -> io.TextIOWrapper:
 def _rows(text: io.TextIOWrapper) -> Iterator[Row]:
     lines = iter(lambda: text.readline(MAX_LINE + 1), "")
     first = next(lines, "")
-    is_csv = not first.lstrip().startswith("{") and KEYS & set(next(csv.reader([first]), ()))
     lines = chain([first], lines)
-    return _csv_rows(lines) if is_csv else _json_rows(lines)
+    return _csv_rows(lines) if _is_header(first) else _json_rows(lines)
+
+
+def _is_header(line: str) -> bool:
+    try:
+        return not line.lstrip().startswith("{") and bool(KEYS & set(next(csv.reader([line]), ())))
+    except csv.Error:
+        return False
 
 
 def _json_rows(lines: Iterator[str]) -> Iterator[Row]:
@@ -98,7 +105,10 @@ def _object(line: str) -> Mapping[str, Any] | BadRow:
 
 def _csv_rows(lines: Iterator[str]) -> Iterator[Row]:
     reader = csv.reader(lines, strict=True)
-    header = next(reader)
+    try:
+        header = next(reader)
+    except csv.Error as error:
+        raise BadFile(f"The header is not CSV: {error}.") from error
     if twice := sorted({name for name in header if header.count(name) > 1}):
         raise BadFile(f"The header names the column {twice[0]!r} twice.")
     while True:

@@ -246,6 +246,14 @@ def test_a_column_named_twice_is_refused():
     assert refused(io.BytesIO(b"id,id\n1,2\n")) == "The header names the column 'id' twice."
 
 
+def test_a_header_that_does_not_end_is_refused():
+    assert refused(io.BytesIO(b'id,"x\n1,2\n')) == "The header is not CSV: unexpected end of data."
+
+
+def test_an_archive_that_ends_at_once_is_refused():
+    assert refused(io.BytesIO(b"\x1f\x8b")).startswith("The compressed file is damaged: ")
+
+
 def test_a_damaged_archive_is_refused():
     whole = gzip.compress("".join(json.dumps(row(n)) + "\n" for n in range(5_000)).encode())
     assert refused(io.BytesIO(whole[: len(whole) // 2])).startswith("The compressed file is damaged: ")
