@@ -58,7 +58,7 @@ export function keepDraft(form, { onSaid, mark }) {
       if (answer.status >= 500) throw new Error(answer.statusText);
       sent = now;
       retry = 0;
-      remember(null);
+      remember(now);  // a page that was asked for before this save may still show older words
       if (answer.ok && state() === sent) delete form.dataset.unsaved;
       if (answer.ok) say(`saved ${new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}`);
       else say("not saved: please look at the marked fields, or reload the page", true);
@@ -82,8 +82,7 @@ export function keepDraft(form, { onSaid, mark }) {
   // something newer was saved meanwhile.
   function remember(text) {
     try {
-      if (text === null) localStorage.removeItem(key);
-      else localStorage.setItem(key, JSON.stringify({ text, page, edit, at: Date.now() }));
+      localStorage.setItem(key, JSON.stringify({ text, page, edit, at: Date.now() }));
     } catch { /* private mode: the page itself still holds the text */ }
   }
 
