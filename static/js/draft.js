@@ -14,7 +14,7 @@ export function keepDraft(form, { onSaid, mark }) {
   const key = `draft-${form.dataset.assignment}`;
   // Requests may overtake each other: the server leaves out an edit that a later one of the same page overtook.
   const page = crypto.getRandomValues(new Uint32Array(2)).reduce((text, n) => text + n.toString(16).padStart(8, "0"), "");
-  let edit = 0;
+  let edit = 0, remembered = 0;
   form.elements.page.value = page;
 
   function state() {
@@ -46,19 +46,19 @@ export function keepDraft(form, { onSaid, mark }) {
   async function save() {
     clearTimeout(timer);
     if (stopped || busy || state() === sent) return;
-    const now = state();
+    const now = state(), words = body(), number = edit;
     busy = true;
     waitingSince = 0;
     say("saving");
     try {
-      const answer = await fetch(form.dataset.draft, { method: "POST", body: body(), signal: AbortSignal.timeout(10_000) });
+      const answer = await fetch(form.dataset.draft, { method: "POST", body: words, signal: AbortSignal.timeout(10_000) });
       if (stopped) return;
       const said = answer.headers.get("Content-Type")?.includes("json") ? await answer.json() : null;
       if (said) onSaid(said.problems);
       if (answer.status >= 500) throw new Error(answer.statusText);
       sent = now;
       retry = 0;
-      remember(now);  // a page that was asked for before this save may still show older words
+      remember(now, number);  // a page that was asked for before this save may still show older words
       if (answer.ok && state() === sent) delete form.dataset.unsaved;
       if (answer.ok) say(`saved ${new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}`);
       else say("not saved: please look at the marked fields, or reload the page", true);
@@ -68,7 +68,7 @@ export function keepDraft(form, { onSaid, mark }) {
         left.textContent = `${said.minutes_left} min left`;
       }
     } catch {
-      remember(now);
+      remember(now, number);
       say("not saved: will retry", true);
       retry = Math.min(retry + 1, 6);
       timer = setTimeout(begin, 500 * 2 ** retry);
@@ -80,9 +80,11 @@ export function keepDraft(form, { onSaid, mark }) {
 
   // A page that is closed before its words were taken finds them again when it is opened on the same device, unless
   // something newer was saved meanwhile.
-  function remember(text) {
+  function remember(text, number) {
+    if (number < remembered) return;  // a save may end after the page has said its last words
+    remembered = number;
     try {
-      localStorage.setItem(key, JSON.stringify({ text, page, edit, at: Date.now() }));
+      localStorage.setItem(key, JSON.stringify({ text, page, edit: number, at: Date.now() }));
     } catch { /* private mode: the page itself still holds the text */ }
   }
 
@@ -108,7 +110,7 @@ export function keepDraft(form, { onSaid, mark }) {
   const onHide = () => {
     if (stopped || state() === sent) return;
     const words = body();
-    remember(state());
+    remember(state(), edit);
     navigator.sendBeacon(form.dataset.draft, words);
   };
   const onOnline = () => { retry = 0; begin(); };
