@@ -120,8 +120,8 @@ SELECT %(study)s, id, 'generate', 'submitted', now(), now(), now() FROM annotati
 WITH i AS (SELECT id FROM annotation_item WHERE study_id = %(study)s ORDER BY id LIMIT %(annotations)s / 2),
      s AS (SELECT id, worker_id, row_number() OVER (ORDER BY id) - 1 AS seat FROM annotation_sitting WHERE study_id = %(study)s),
      a AS (INSERT INTO annotation_assignment
-             (sitting_id, item_id, worker_id, stage, seat, state, judges, active_seconds, closed_at)
-           SELECT s.id, i.id, s.worker_id, 'generate', s.seat, 'submitted', '[]', 30, now() FROM i CROSS JOIN s
+             (sitting_id, item_id, worker_id, stage, seat, state, judges, active_seconds, draft_page, draft_edit, closed_at)
+           SELECT s.id, i.id, s.worker_id, 'generate', s.seat, 'submitted', '[]', 30, '', 0, now() FROM i CROSS JOIN s
            RETURNING id, item_id, worker_id)
 INSERT INTO annotation_annotation
   (study_id, item_id, worker_id, assignment_id, stage, answer, uncounted, protocol_version, active_seconds, submitted_at)
