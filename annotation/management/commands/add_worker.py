@@ -6,10 +6,9 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from annotation import console, links
+from annotation.enrolment import MAX_CODE
 from annotation.protocols.base import text_problem
 from annotation.qualification import add_worker
-
-MAX_CODE = 90  # leaves room for the number that --count appends
 
 
 class Command(console.Command):
