@@ -139,7 +139,7 @@ def _own_assignment(request: Request, pk: int) -> Assignment:
 
 def _shown(sitting: Sitting, study: Study) -> dict[str, Any]:
     protocol = study.protocol
-    assignments = list(sitting.assignments.select_related("item"))
+    assignments = sitting.bundle
     shown = []
     for assignment in assignments:
         payload = assignment.item.payload

@@ -1,7 +1,7 @@
 """Lease, renew, give back, expire.
 
-Locks are taken in one order: the worker's qualifications, items (by primary key), then assignments. A lease skips items
-that somebody else has locked, and waits for them only before it would say that there is nothing left.
+Locks are taken in one order: the worker's qualifications, items (by primary key), sittings, then assignments. A lease
+skips items that somebody else has locked, and waits for them only before it would say that there is nothing left.
 """
 
 from collections.abc import Sequence
@@ -107,7 +107,7 @@ def _take(qualification: Qualification, worker: Worker, study: Study, stage: str
     judged = study.protocol.stage(stage).judges
     # Where nobody sits yet, and nothing was written that is judged here, there is nothing to look up.
     seats = seats_of([item for item in items if judged or item.open_seats < item.votes_wanted])
-    Assignment.objects.bulk_create(
+    sitting.bundle = Assignment.objects.bulk_create(
         Assignment(
             sitting=sitting,
             item=item,
@@ -177,25 +177,22 @@ def _release(sittings: Sequence[Sitting], to: State, *, by: str, at: datetime) -
     Locks the sittings' items, which serialises it with submitting; a sitting renewed meanwhile is left alone.
     """
     study = sittings[0].study
-    items = lock_items(sittings)
-    still = Sitting.objects.filter(pk__in=[s.pk for s in sittings], state=State.LEASED)
-    if to == State.EXPIRED:
-        still = still.filter(leased_until__lt=at)
-    open_sittings = list(still.select_for_update(of=("self",)))
-    assignments = list(Assignment.objects.filter(sitting__in=open_sittings, state=State.LEASED))
+    held = lock(sittings)
+    found = {a.sitting_id: a.sitting for a in held if a.sitting.state == State.LEASED}
+    still = {pk: s for pk, s in found.items() if to != State.EXPIRED or s.leased_until < at}
+    assignments = [a for a in held if a.sitting_id in still and a.state == State.LEASED]
     ASSIGNMENT.move(assignments, to, seat=None, closed_at=at)
-    SITTING.move(open_sittings, to, closed_at=at)
+    SITTING.move(still.values(), to, closed_at=at)
     if assignments:
-        touched = {a.item_id for a in assignments}
-        events = advance(study, [item for item in items if item.pk in touched], at=at)
+        events = advance(study, [a.item for a in assignments], at=at)
         gone = [
             event(study, str(to), by=by, at=at, item=a.item_id, worker=a.worker_id, stage=a.stage) for a in assignments
         ]
         record([*gone, *events])
-    return len(open_sittings)
+    return len(still)
 
 
-def lock_items(sittings: Sequence[Sitting]) -> list[Item]:
-    """Lock the items of these sittings, in the one order."""
-    held = Item.objects.filter(assignments__sitting__in=sittings).order_by("pk")
-    return list(held.select_for_update(of=("self",)))
+def lock(sittings: Sequence[Sitting]) -> list[Assignment]:
+    """The assignments of these sittings with their items and sittings, as they are now, all locked in the one order."""
+    held = Assignment.objects.filter(sitting__in=sittings).select_related("item", "sitting").order_by("item_id")
+    return list(held.select_for_update(of=("item", "sitting", "self")))

@@ -26,10 +26,10 @@ def worker_of(token: str, purpose: str, *, at: datetime) -> Worker:
         raise BadLink from None
     if until < at.timestamp():
         raise LinkExpired
-    worker = Worker.objects.filter(pk=pk).first()
-    if worker is None or worker.link_serial != serial:
-        raise LinkRevoked
-    return worker
+    try:
+        return Worker.objects.get(pk=pk, link_serial=serial)
+    except Worker.DoesNotExist:
+        raise LinkRevoked from None
 
 
 def personal_link(worker: Worker, *, at: datetime) -> str:

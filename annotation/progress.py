@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from annotation import signals
 from annotation.events import event
@@ -55,6 +55,7 @@ def advance(study: Study, items: Sequence[Item], *, at: datetime) -> list[Event]
     seats = seats_of(items)
     protocol, changed = study.protocol, defaultdict(list)
     settled: list[tuple[Item, Step]] = []
+    reopened: list[Item] = []
     events = []
     for item in items:
         step = protocol.next_step(item.payload, seats[item.pk].counted, study.options)
@@ -62,27 +63,35 @@ def advance(study: Study, items: Sequence[Item], *, at: datetime) -> list[Event]
         before = (item.state, item.stage, item.votes_wanted, item.open_seats)
         if now == before:
             continue
-        changed[now, now[1:] != before[1:] and now[3] > 0 and (now[1] != before[1] or now[3] > before[3])].append(item)
+        changed[now].append(item)
+        if now[3] > 0 and (now[1] != before[1] or now[3] > before[3]):
+            reopened.append(item)
         if now[0] != before[0]:
             settled.append((item, step))
         if now[:2] != before[:2]:
             events.append(_moved(study, item, step, now, at))
-    for (now, requeue), rows in changed.items():
-        _write(rows, now, at if requeue else None)
+    for now, rows in changed.items():
+        _write(rows, now)
+    _requeue(reopened, at)
     signals.answers_counted.send(Item, study=study, items=items, counted={i.pk: seats[i.pk].counted for i in items})
     if settled:
         signals.item_settled.send(Item, study=study, steps=settled, at=at)
     return events
 
 
-def _write(rows: list[Item], now: tuple[str, str, int, int], queued_at: datetime | None) -> None:
-    fields: dict[str, object] = dict(zip(("state", "stage", "votes_wanted", "open_seats"), now, strict=True))
-    if queued_at:
-        fields["queued_at"] = queued_at
+def _write(rows: list[Item], now: tuple[str, str, int, int]) -> None:
+    fields = dict(zip(("state", "stage", "votes_wanted", "open_seats"), now, strict=True))
     Item.objects.filter(pk__in=[row.pk for row in rows]).update(**fields)
     for row in rows:
         for name, value in fields.items():
             setattr(row, name, value)
+
+
+def _requeue(items: list[Item], at: datetime) -> None:
+    """To the end of the queue, a microsecond apart as at import, so that the queue has one order in every database."""
+    for n, item in enumerate(items):
+        item.queued_at = at + timedelta(microseconds=n)
+    Item.objects.bulk_update(items, ["queued_at"], batch_size=500)
 
 
 def _moved(study: Study, item: Item, step: Step, now: tuple[str, str, int, int], at: datetime) -> Event:

@@ -7,13 +7,12 @@ from random import Random
 
 from annotation.errors import NothingLeft, Refusal
 from annotation.leasing import lease
-from annotation.models import Annotation, Assignment, Item, Sitting, Study, Worker
+from annotation.models import Annotation, Assignment, Sitting, Study, Worker
 from annotation.qualification import add_worker
 from annotation.submission import submit
 
 BY = "simulation"
 MEDIAN_SECONDS, SPREAD = 40, 0.5  # of a lognormal: what one answer takes
-MICROSECOND = timedelta(microseconds=1)
 
 
 class BadCrowd(Refusal):
@@ -92,24 +91,14 @@ def _work(
     person: Person, sitting: Sitting, accuracy: float, seconds: Sequence[int], leased_at: datetime, *, at: datetime
 ) -> int:
     """Open one item after the other, answer them all, submit."""
-    assignments = list(sitting.assignments.select_related("item"))
+    assignments = sitting.bundle
     opened_at, answers = leased_at, {}
     for assignment, active in zip(assignments, seconds, strict=False):
         assignment.first_opened_at, assignment.active_seconds = opened_at, active
         opened_at += timedelta(seconds=active)
         answers[assignment.pk] = _answer(person, assignment, accuracy)
     Assignment.objects.bulk_update(assignments, ["first_opened_at", "active_seconds"])
-    written = submit(sitting, answers, at=at)
-    _line_up(sitting.study, at)
-    return len(written)
-
-
-def _line_up(study: Study, at: datetime) -> None:
-    """Items that one sitting reopened stand in the queue at the same moment, in no order: give them one, by pk."""
-    for stage in study.protocol.stages:
-        together = Item.objects.filter(study=study, stage=stage.name, open_seats__gt=0, queued_at=at).order_by("pk")
-        for n, pk in enumerate(together.values_list("pk", flat=True)):
-            Item.objects.filter(pk=pk).update(queued_at=at + n * MICROSECOND)
+    return len(submit(sitting, answers, at=at))
 
 
 def _answer(person: Person, assignment: Assignment, accuracy: float) -> dict[str, object]:

@@ -10,7 +10,7 @@ from django.db.models import Q
 from annotation.errors import Closed, Invalid
 from annotation.events import actor, event, record
 from annotation.forms import AnswerForm
-from annotation.leasing import lock_items, renew
+from annotation.leasing import lock, renew
 from annotation.lifecycle import ASSIGNMENT, SITTING
 from annotation.models import Annotation, Assignment, Item, Sitting
 from annotation.models.sittings import State
@@ -49,8 +49,8 @@ def submit(sitting: Sitting, answers: Mapping[int, object], *, at: datetime) -> 
     Raises Invalid (with the problems per assignment and field), or Closed for a sitting that was given back.
     """
     with transaction.atomic():
-        items = {item.pk: item for item in lock_items([sitting])}
-        assignments = list(sitting.assignments.select_related("sitting").order_by("pk"))
+        assignments = sorted(lock([sitting]), key=lambda a: a.pk)
+        items = {a.item_id: a.item for a in assignments}
         sitting.state, sitting.closed_at = assignments[0].sitting.state, assignments[0].sitting.closed_at
         if sitting.state == State.RETURNED:
             raise Closed("You gave this sitting back, so it was not submitted. What you wrote is kept.")

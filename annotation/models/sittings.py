@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.db.models import Q
+from django.utils.functional import cached_property
 
 from annotation.models.items import Item
 from annotation.models.studies import Study
@@ -51,6 +52,11 @@ class Sitting(models.Model):
 
     def __str__(self) -> str:
         return f"{self.stage} {self.pk}"
+
+    @cached_property
+    def bundle(self) -> "list[Assignment]":
+        """Its assignments with their items, in the order shown."""
+        return list(self.assignments.select_related("item"))
 
 
 class Assignment(models.Model):

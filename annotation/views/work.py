@@ -192,7 +192,7 @@ def _open(worker: Worker, pk: int) -> tuple[Sitting, list[Assignment]]:
 
 
 def _assignments(sitting: Sitting) -> list[Assignment]:
-    assignments = list(sitting.assignments.select_related("item"))
+    assignments = sitting.bundle
     for assignment in assignments:
         assignment.sitting = sitting
     return assignments

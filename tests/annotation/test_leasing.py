@@ -175,3 +175,14 @@ def test_a_lease_costs_a_fixed_number_of_queries(django_assert_num_queries):
         worker = make_worker(study, f"ann{size}")
         with django_assert_num_queries(10):
             leasing.lease(worker, study, "generate", at=NOON)
+
+
+def test_items_reopened_by_one_submit_queue_in_the_order_of_the_sitting():
+    study = make_study(items_per_sitting=3)
+    make_items(study, 3)
+    ann, ben = make_worker(study, "ann"), make_worker(study, "ben")
+    answer_all(leasing.lease(ann, study, "generate", at=NOON)[0], NORMAL_ANSWER)
+    answer_all(leasing.lease(ben, study, "generate", at=NOON)[0], FALSE_ANSWER)
+    queue = study.items.order_by("queued_at").values_list("ref", "queued_at")
+    assert [ref for ref, _ in queue] == ["q1", "q2", "q3"]
+    assert len({queued_at for _, queued_at in queue}) == 3

@@ -200,7 +200,7 @@ def test_a_submission_costs_a_fixed_number_of_queries(django_assert_num_queries)
         make_items(study, 20)
         sitting = take(study, f"ann{size}")
         given = answers(sitting, NORMAL_ANSWER)
-        with django_assert_num_queries(10):
+        with django_assert_num_queries(9):
             submission.submit(sitting, given, at=NOON)
 
 
