@@ -6,19 +6,24 @@ Most rows here are written by one domain function each, which keeps them in step
 from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
-from django.utils import timezone
 
-from annotation.events import event, record
 from annotation.models import (
     Annotation,
+    Appeal,
     Assignment,
+    Attempt,
+    ConsentText,
     Enrolment,
     Event,
+    Exposure,
     Item,
+    ItemGroup,
     Job,
     Qualification,
+    Revocation,
     Sitting,
     Study,
+    Try,
     Worker,
 )
 
@@ -68,15 +73,11 @@ class EnrolmentAdmin(ReadOnly):
 
 
 @admin.register(Qualification)
-class QualificationAdmin(KeptByCode):
-    """Who may work where is decided here, with an event."""
-
+class QualificationAdmin(ReadOnly):
     list_display = ("enrolment_id", "worker", "study", "stage", "state", "created_at")
     search_fields = ("enrolment__study__slug", "enrolment__worker__code")
     list_filter = ("state", "stage")
     list_select_related = ("enrolment__study", "enrolment__worker")
-    fields = ("enrolment", "stage", "state", "created_at")
-    readonly_fields = ("enrolment", "stage", "created_at")
 
     def worker(self, row: Qualification) -> str:
         return row.enrolment.worker.code
@@ -84,10 +85,58 @@ class QualificationAdmin(KeptByCode):
     def study(self, row: Qualification) -> str:
         return row.enrolment.study.slug
 
-    def save_model(self, request: HttpRequest, obj: Qualification, form: object, change: bool) -> None:
-        obj.save(update_fields=["state"])
-        study, worker, by = obj.enrolment.study, obj.enrolment.worker, f"user:{request.user}"
-        record([event(study, obj.state, by=by, at=timezone.now(), worker=worker, stage=obj.stage)])
+
+@admin.register(ConsentText)
+class ConsentTextAdmin(ReadOnly):
+    list_display = ("study", "version", "created_at")
+    search_fields = ("study__slug", "text")
+    list_select_related = ("study",)
+
+
+@admin.register(Revocation)
+class RevocationAdmin(ReadOnly):
+    list_display = ("enrolment", "state", "rule", "work", "by", "at", "decided_by", "decided_at")
+    search_fields = ("enrolment__worker__code", "why")
+    list_filter = ("state", "rule")
+    list_select_related = ("enrolment",)
+
+
+@admin.register(Appeal)
+class AppealAdmin(ReadOnly):
+    list_display = ("revocation", "outcome", "at", "decided_by", "decided_at")
+    search_fields = ("text", "answer")
+    list_filter = ("outcome",)
+    list_select_related = ("revocation__enrolment",)
+
+
+@admin.register(Attempt)
+class AttemptAdmin(ReadOnly):
+    list_display = ("qualification", "number", "state", "right", "total", "decided_by", "decided_at")
+    search_fields = ("qualification__enrolment__worker__code",)
+    list_filter = ("state",)
+    list_select_related = ("qualification",)
+
+
+@admin.register(Try)
+class TryAdmin(ReadOnly):
+    list_display = ("enrolment", "item", "is_right", "at")
+    search_fields = ("enrolment__worker__code", "item__ref")
+    list_filter = ("is_right",)
+    list_select_related = ("enrolment", "item")
+
+
+@admin.register(Exposure)
+class ExposureAdmin(ReadOnly):
+    list_display = ("enrolment", "group", "met")
+    search_fields = ("group",)
+    list_select_related = ("enrolment",)
+
+
+@admin.register(ItemGroup)
+class ItemGroupAdmin(ReadOnly):
+    list_display = ("item", "group")
+    search_fields = ("group", "item__ref")
+    list_select_related = ("item",)
 
 
 @admin.register(Item)

@@ -10,10 +10,11 @@ from typing import Any
 from django.db import transaction
 from django.utils.timezone import is_naive, make_aware
 
+from annotation import limits
 from annotation.events import event, record
 from annotation.forms import AnswerForm
 from annotation.intake import Counts, batched
-from annotation.models import Annotation, Assignment, Enrolment, Event, Item, Qualification, Sitting, Study, Worker
+from annotation.models import Annotation, Assignment, Enrolment, Event, Item, Sitting, Study, Worker
 from annotation.models.sittings import State
 from annotation.models.workers import running_code
 from annotation.progress import advance, free_seat, seats_of
@@ -173,8 +174,8 @@ class People:
             return
         enrolment = qualify(worker, self.study, [stage], by=self.by, at=self.at)
         self.numbers.add(enrolment.number)
-        if enrolment.qualifications.filter(stage=stage, state=Qualification.State.REVOKED).exists():
-            raise BadRow(f"the worker {enrolment.running_code} may not work in stage {stage!r} any more")
+        if enrolment.state != Enrolment.State.ACTIVE:
+            raise BadRow(f"the worker {enrolment.running_code} may not work in this study any more")
         self.vouched.add((worker.pk, stage))
 
 
@@ -256,6 +257,8 @@ def _take(study: Study, rows: Sequence[Fresh], *, by: str, at: datetime) -> None
         )
         for row, assignment in zip(rows, assignments, strict=True)
     )
+    for worker, count in sorted(Counter(row.worker.pk for row in rows).items()):
+        limits.count_taken(study, worker, count)
     events = [_event(study, row, assignment, by) for row, assignment in zip(rows, assignments, strict=True)]
     record(events + advance(study, [row.item for row in rows], at=at))
 

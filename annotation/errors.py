@@ -22,7 +22,22 @@ class NotQualified(Refusal):
 
 class Revoked(Refusal):
     code, status = "revoked", 403
-    sentence = "Your access to this part of the study has been withdrawn. What you have submitted is kept."
+    sentence = "Your access to this study has been withdrawn. What you have written is kept."
+
+
+class Withdrawn(Refusal):
+    code, status = "withdrawn", 403
+    sentence = "You have withdrawn from this study, so there is nothing more to do here."
+
+
+class ConsentNeeded(Refusal):
+    code, status = "consent_needed", 403
+    sentence = "Please open your personal link first: this study asks for your consent before you go on."
+
+
+class LimitReached(Refusal):
+    code = "limit_reached"
+    sentence = "You have done as much of this study as one person may. Thank you; what you submitted is kept."
 
 
 class NothingLeft(Refusal):

@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
-from django.db.models import Max
+from django.db.models import F, Max
 
-from annotation import protocols
+from annotation import limits, protocols
 from annotation.errors import Refusal
 from annotation.events import event, record
-from annotation.models import Item, Study
+from annotation.models import Item, ItemGroup, Study
 from annotation.progress import wanted
 from annotation.protocols.base import BadOption, BadRow, text_problem
 from annotation.protocols.base import Item as NewItem
@@ -113,6 +113,7 @@ def import_items(
     for batch in batched(read_rows(source), BATCH):
         new = _new_items(study, batch, role, counts)
         _insert(study, role, new, queued_at, at)
+        _group(study, new)
         queued_at += len(new) * MICROSECOND
         counts.created += len(new)
         read += len(batch)
@@ -120,6 +121,9 @@ def import_items(
             progress(read)
     if counts.bad and not skip_bad:
         raise counts.refusal()
+    if role == Item.Role.WORK:
+        Study.objects.filter(pk=study.pk).update(work_items=F("work_items") + counts.created)
+        study.work_items += counts.created
     record([event(study, "imported", by=by, at=at, role=role, counts=counts.as_dict())])
     return counts
 
@@ -185,6 +189,15 @@ def _rows(
         gold = None if item.gold is None else json.dumps(item.gold)
         queued = time(queued_at + n * MICROSECOND)
         yield (study.pk, item.ref, role, json.dumps(item.payload), gold, *place, queued, created_at)
+
+
+def _group(study: Study, new: Sequence[NewItem]) -> None:
+    """Note which groups the items are in, where the study limits how many of a group one worker meets."""
+    groups = {item.ref: found for item in new if (found := limits.groups_of(item.payload, study))}
+    pks = dict(study.items.filter(ref__in=groups).values_list("ref", "pk"))
+    ItemGroup.objects.bulk_create(
+        ItemGroup(item_id=pks[ref], group=group) for ref, found in groups.items() for group in dict.fromkeys(found)
+    )
 
 
 def batched(rows: Iterable[T], size: int) -> Iterator[list[T]]:

@@ -4,16 +4,27 @@ Locks are taken in one order: the worker's qualifications, items (by primary key
 skips items that somebody else has locked, and waits for them only before it would say that there is nothing left.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from django.db import connection, transaction
 from django.db.models import Exists, F, OuterRef, QuerySet
 
-from annotation.errors import Closed, NothingLeft, NotQualified, Revoked, UnknownStage
+from annotation import hidden, limits
+from annotation.declaration import declare
+from annotation.errors import (
+    Closed,
+    ConsentNeeded,
+    NothingLeft,
+    NotQualified,
+    Revoked,
+    UnknownStage,
+    Withdrawn,
+)
 from annotation.events import SYSTEM, actor, event, record
 from annotation.lifecycle import ASSIGNMENT, SITTING
-from annotation.models import Assignment, Item, Qualification, Sitting, Study, Worker
+from annotation.models import Assignment, Enrolment, Item, Qualification, Sitting, Study, Worker
 from annotation.models.sittings import State
 from annotation.progress import advance, free_seat, seats_of
 
@@ -25,7 +36,8 @@ STRIDE = timedelta(microseconds=50)
 def lease(worker: Worker, study: Study, stage: str, *, at: datetime) -> tuple[Sitting, bool]:
     """The worker's sitting in this stage, and whether it is new: the open one, a lapsed one taken up, or new seats.
 
-    Raises UnknownStage, NotQualified, Revoked, or NothingLeft (only when no seat that this worker may take is free).
+    Raises UnknownStage, NotQualified, Revoked, Withdrawn, ConsentNeeded, LimitReached, or NothingLeft (only when no
+    seat that this worker may take is free).
     """
     if stage not in {s.name for s in study.protocol.stages}:
         raise UnknownStage(
@@ -47,19 +59,29 @@ def lease(worker: Worker, study: Study, stage: str, *, at: datetime) -> tuple[Si
 
 
 def _lock_qualification(worker: Worker, study: Study, stage: str) -> Qualification:
-    """Lock all of the worker's qualifications in the study: one worker leases in one place at a time."""
-    held = Qualification.objects.filter(enrolment__worker=worker, enrolment__study=study).order_by("pk")
-    found = {q.stage: q for q in held.select_for_update(of=("self",))}
-    if stage not in found:
-        raise NotQualified
-    if found[stage].state == Qualification.State.REVOKED:
+    """Who may lease, and with their enrolment. One worker leases in one place at a time."""
+    found = {q.stage: q for q in lock_qualifications(worker, study)}
+    enrolment = next(iter(found.values())).enrolment if found else None
+    if enrolment and enrolment.state == Enrolment.State.REVOKED:
         raise Revoked
+    if enrolment and enrolment.state == Enrolment.State.WITHDRAWN:
+        raise Withdrawn
+    if stage not in found or found[stage].state != Qualification.State.QUALIFIED:
+        raise NotQualified
+    if study.consent_version and found[stage].enrolment.consent != study.consent_version:
+        raise ConsentNeeded
     return found[stage]
+
+
+def lock_qualifications(worker: Worker, study: Study) -> list[Qualification]:
+    """All of the worker's qualifications in the study, with their enrolment; whoever holds them alone may lease."""
+    held = Qualification.objects.filter(enrolment__worker=worker, enrolment__study=study).order_by("pk")
+    return list(held.select_related("enrolment").select_for_update(of=("self",)))
 
 
 def _resume(worker: Worker, study: Study, stage: str, *, at: datetime) -> Sitting | None:
     """The open sitting, or one that lapsed and whose seats (some of them) are still free."""
-    mine = Sitting.objects.filter(worker=worker, study=study, stage=stage)
+    mine = Sitting.objects.filter(worker=worker, study=study, stage=stage, purpose=Sitting.Purpose.WORK)
     unfinished = list(mine.filter(state__in=[State.LEASED, State.EXPIRED]).order_by("-pk"))
     for sitting in unfinished:
         if sitting.state == State.LEASED:
@@ -78,12 +100,14 @@ def _revive(sitting: Sitting, study: Study, worker: Worker, *, at: datetime) -> 
     items = list(_free(study, sitting.stage).filter(pk__in=lapsed).order_by("pk").select_for_update(of=("self",)))
     if not items:
         return False
+    ASSIGNMENT.move([a for a in lapsed.values() if a.role != Item.Role.WORK], State.LEASED, closed_at=None)
     seats = seats_of(items)
     for item in items:
         seat = free_seat(seats[item.pk].taken[sitting.stage])
         ASSIGNMENT.move([lapsed[item.pk]], State.LEASED, seat=seat, closed_at=None)
     Item.objects.filter(pk__in=[i.pk for i in items]).update(open_seats=F("open_seats") - 1)
     SITTING.move([sitting], State.LEASED, closed_at=None, leased_until=_until(study, at))
+    limits.count_taken(study, worker.pk, len(items))
     record(event(study, "resumed", by=actor(worker), at=at, item=i, worker=worker, stage=sitting.stage) for i in items)
     return True
 
@@ -101,6 +125,8 @@ def _take(qualification: Qualification, worker: Worker, study: Study, stage: str
     items = _claim(qualification, worker, study, stage)
     if not items:
         return None
+    if study.declared_at is None:
+        declare(study, at=at)
     sitting = Sitting.objects.create(
         study=study, worker=worker, stage=stage, leased_until=_until(study, at), opened_at=at
     )
@@ -113,24 +139,27 @@ def _take(qualification: Qualification, worker: Worker, study: Study, stage: str
             item=item,
             worker=worker,
             stage=stage,
-            seat=free_seat(seats[item.pk].taken[stage]),
+            role=item.role,
+            seat=free_seat(seats[item.pk].taken[stage]) if item.role == Item.Role.WORK else None,
             judges=[a.id for a in seats[item.pk].counted if a.stage == judged],
         )
-        for item in items
+        for item in hidden.mixed(items, worker, study, stage)
     )
     Item.objects.filter(pk__in=[item.pk for item in items]).update(open_seats=F("open_seats") - 1)
+    limits.count_taken(study, worker.pk, len(items))
     record(event(study, "leased", by=actor(worker), at=at, item=i, worker=worker, stage=stage) for i in items)
     return sitting
 
 
 def _claim(qualification: Qualification, worker: Worker, study: Study, stage: str) -> list[Item]:
-    """Lock up to `items_per_sitting` items: from the worker's place in the queue, then from all of it.
+    """Lock as many items as a sitting has and limits leave: from the worker's place in the queue, then from all of it.
 
     Locks of others are waited for only with empty hands, and in the order of primary keys: no two leases can deadlock.
     """
-    count = study.options["items_per_sitting"]
+    wanted = limits.room(qualification.enrolment, study)
+    count = 3 * wanted if limits.has_groups(study) else wanted  # neighbours are often of one group
     met = Assignment.objects.filter(item=OuterRef("pk"), worker=worker)
-    unmet = _free(study, stage).exclude(Exists(met))
+    unmet = limits.allowed(_free(study, stage).exclude(Exists(met)), qualification.enrolment, study)
     queue = unmet.order_by("queued_at")  # the order of the index `item_queue`, so that nothing is sorted
     unlocked = queue.select_for_update(of=("self",), skip_locked=connection.features.has_select_for_update_skip_locked)
     seen = qualification.queue_seen_until
@@ -139,6 +168,7 @@ def _claim(qualification: Qualification, worker: Worker, study: Study, stage: st
         items += unlocked.exclude(pk__in=[item.pk for item in items])[: count - len(items)]
     while not items and (candidates := list(queue.values_list("pk", flat=True)[:count])):
         items = list(unmet.filter(pk__in=candidates).order_by("pk").select_for_update(of=("self",)))
+    items = limits.fit(items, wanted, qualification.enrolment, study)
     first = min((item.queued_at for item in items), default=None)
     if first and not (seen and timedelta(0) <= first - seen < STRIDE):
         Qualification.objects.filter(pk=qualification.pk).update(queue_seen_until=first)
@@ -155,7 +185,7 @@ def renew(sitting: Sitting, study: Study, *, at: datetime) -> None:
 def give_back(sitting: Sitting, *, at: datetime) -> None:
     """The worker returns what is open; drafts are kept. Raises Closed when there is nothing open to return."""
     with transaction.atomic():
-        if not _release([sitting], State.RETURNED, by=actor(sitting.worker), at=at):
+        if not release([sitting], State.RETURNED, by=actor(sitting.worker), at=at):
             raise Closed("This sitting was closed before; nothing was given back.")
 
 
@@ -167,11 +197,11 @@ def expire(*, at: datetime, study: Study | None = None) -> int:
     expired = 0
     for sitting in overdue.order_by("pk"):
         with transaction.atomic():
-            expired += _release([sitting], State.EXPIRED, by=SYSTEM, at=at)
+            expired += release([sitting], State.EXPIRED, by=SYSTEM, at=at)
     return expired
 
 
-def _release(sittings: Sequence[Sitting], to: State, *, by: str, at: datetime) -> int:
+def release(sittings: Sequence[Sitting], to: State, *, by: str, at: datetime) -> int:
     """Close one study's open sittings without an answer and free their seats; returns how many were still open.
 
     Locks the sittings' items, which serialises it with submitting; a sitting renewed meanwhile is left alone.
@@ -184,7 +214,10 @@ def _release(sittings: Sequence[Sitting], to: State, *, by: str, at: datetime) -
     ASSIGNMENT.move(assignments, to, seat=None, closed_at=at)
     SITTING.move(still.values(), to, closed_at=at)
     if assignments:
-        events = advance(study, [a.item for a in assignments], at=at)
+        work = [a for a in assignments if a.role == Item.Role.WORK]
+        events = advance(study, [a.item for a in work], at=at)
+        for worker, count in sorted(Counter(a.worker_id for a in work).items()):
+            limits.count_taken(study, worker, -count)
         gone = [
             event(study, str(to), by=by, at=at, item=a.item_id, worker=a.worker_id, stage=a.stage) for a in assignments
         ]

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from django.db.models import Model
 
 from annotation.errors import IllegalMove, LostRace
+from annotation.models import Attempt, Qualification
 from annotation.models.sittings import State
 
 
@@ -34,7 +35,29 @@ class Lifecycle:
 
 SITTING = ASSIGNMENT = Lifecycle(
     {
-        State.LEASED: {State.SUBMITTED, State.RETURNED, State.EXPIRED},
-        State.EXPIRED: {State.SUBMITTED, State.LEASED},  # a late answer is still an answer; a late worker may resume
+        State.LEASED: {State.SUBMITTED, State.RETURNED, State.EXPIRED, State.WITHDRAWN},
+        State.EXPIRED: {
+            State.SUBMITTED,
+            State.LEASED,
+            State.WITHDRAWN,
+        },  # a late answer is still an answer; a late worker may resume
+    }
+)
+
+IN, TRIED = Qualification.State, Attempt.State
+
+QUALIFICATION = Lifecycle(
+    {
+        # Failing and passing are decided once per attempt; a person may vouch for anybody at any time.
+        IN.TRAINING: {IN.REVIEW, IN.FULL, IN.FAILED, IN.QUALIFIED},
+        IN.REVIEW: {IN.FULL, IN.FAILED, IN.QUALIFIED},
+        IN.FULL: {IN.QUALIFIED},
+        IN.FAILED: {IN.TRAINING, IN.QUALIFIED},  # one more attempt was allowed
+    }
+)
+ATTEMPT = Lifecycle(
+    {
+        TRIED.OPEN: {TRIED.REVIEW, TRIED.PASSED, TRIED.FAILED},
+        TRIED.REVIEW: {TRIED.PASSED, TRIED.FAILED},
     }
 )

@@ -15,7 +15,9 @@ CLOSED = {Settle: Item.State.SETTLED, Drop: Item.State.DROPPED}
 
 @dataclass
 class Seats:
-    """Who sits where on one item: the answers that count, and per stage the seats taken by them and by leases."""
+    """Who sits where on one item: the answers that count, and per stage the seats taken by them, by answers that are
+    held back, and by leases.
+    """
 
     counted: list[Counted] = field(default_factory=list)
     taken: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
@@ -29,11 +31,13 @@ def seats_of(items: Collection[Item]) -> dict[int, Seats]:
     rows = (
         Assignment.objects.filter(item__in=items, seat__isnull=False)
         .order_by("annotation__submitted_at", "annotation__pk")
-        .values_list("item_id", "stage", "seat", "judges", "annotation__pk", "annotation__answer")
+        .values_list(
+            "item_id", "stage", "seat", "judges", "annotation__pk", "annotation__answer", "annotation__uncounted"
+        )
     )
-    for item_id, stage, seat, judges, annotation_id, answer in rows:
+    for item_id, stage, seat, judges, annotation_id, answer, uncounted in rows:
         seats[item_id].taken[stage].add(seat)  # type: ignore[arg-type]  # null was filtered out
-        if annotation_id is not None:
+        if uncounted == "":
             seats[item_id].counted.append(Counted(annotation_id, stage, answer, tuple(judges)))
     return seats
 
@@ -50,8 +54,11 @@ def wanted(step: Step, taken: dict[str, set[int]]) -> tuple[str, str, int, int]:
     return CLOSED.get(type(step), Item.State.UNRESOLVED), "", 0, 0
 
 
-def advance(study: Study, items: Sequence[Item], *, at: datetime) -> list[Event]:
-    """Bring items in step with their counted answers; returns the events to record. The caller holds their locks."""
+def advance(study: Study, items: Sequence[Item], *, at: datetime, anew: bool = False) -> list[Event]:
+    """Bring items in step with their counted answers; returns the events to record. The caller holds their locks.
+
+    anew: counted answers were taken away or given back, so what was settled is settled again, with what counts now.
+    """
     seats = seats_of(items)
     protocol, changed = study.protocol, defaultdict(list)
     settled: list[tuple[Item, Step]] = []
@@ -61,13 +68,13 @@ def advance(study: Study, items: Sequence[Item], *, at: datetime) -> list[Event]
         step = protocol.next_step(item.payload, seats[item.pk].counted, study.options)
         now = wanted(step, seats[item.pk].taken)
         before = (item.state, item.stage, item.votes_wanted, item.open_seats)
+        if now[0] != before[0] or (anew and now[0] != Item.State.OPEN):
+            settled.append((item, step))
         if now == before:
             continue
         changed[now].append(item)
         if now[3] > 0 and (now[1] != before[1] or now[3] > before[3]):
             reopened.append(item)
-        if now[0] != before[0]:
-            settled.append((item, step))
         if now[:2] != before[:2]:
             events.append(_moved(study, item, step, now, at))
     for now, rows in changed.items():

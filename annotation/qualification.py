@@ -1,15 +1,16 @@
 """Who may work in which stage."""
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from django.db import transaction
 from django.db.models import Max
 
 from annotation.errors import UnknownStage
-from annotation.events import event, record
-from annotation.models import Enrolment, Qualification, Study, Worker
+from annotation.events import SYSTEM, event, record
+from annotation.lifecycle import ATTEMPT, QUALIFICATION
+from annotation.models import Annotation, Attempt, Enrolment, Item, Qualification, Sitting, Study, Worker
 
 
 @transaction.atomic
@@ -19,16 +20,101 @@ def qualify(worker: Worker, study: Study, stages: Iterable[str], *, by: str, at:
     for stage in stages:
         if stage not in known:
             raise UnknownStage(f"This study has no stage {stage!r}; it has {', '.join(known)}.")
-    Study.objects.select_for_update(of=("self",)).get(pk=study.pk)
-    enrolment = Enrolment.objects.filter(study=study, worker=worker).first()
-    if enrolment is None:
-        last = study.enrolments.aggregate(last=Max("number"))["last"] or 0
-        enrolment = Enrolment.objects.create(study=study, worker=worker, number=last + 1, created_at=at)
-    has = set(enrolment.qualifications.values_list("stage", flat=True))
+    lock(study)
+    enrolment = _enrolment(worker, study, at)
+    has = {q.stage: q for q in enrolment.qualifications.all()}
     new = [stage for stage in dict.fromkeys(stages) if stage not in has]
     Qualification.objects.bulk_create(Qualification(enrolment=enrolment, stage=s, created_at=at) for s in new)
+    for stage in dict.fromkeys(stages):
+        if stage in has and has[stage].state != Qualification.State.QUALIFIED:
+            QUALIFICATION.move([has[stage]], Qualification.State.QUALIFIED, changed_at=at)
+            new.append(stage)
     record(event(study, "qualified", by=by, at=at, worker=worker, stage=stage) for stage in new)
     return enrolment
+
+
+def lock(study: Study) -> None:
+    """Numbers of people and places are given out by one at a time. Rows that point at the study may still be made."""
+    Study.objects.select_for_update(of=("self",), no_key=True).get(pk=study.pk)
+
+
+def _enrolment(worker: Worker, study: Study, at: datetime) -> Enrolment:
+    """The caller holds the study's lock."""
+    if enrolment := Enrolment.objects.filter(study=study, worker=worker).first():
+        return enrolment
+    last = study.enrolments.aggregate(last=Max("number"))["last"] or 0
+    return Enrolment.objects.create(study=study, worker=worker, number=last + 1, created_at=at)
+
+
+@transaction.atomic
+def enrol(worker: Worker, study: Study, stage: str, *, by: str, at: datetime) -> Qualification:
+    """Put somebody on the way into a stage; who is on it, or through, stays there. Locks the study.
+
+    Where there is no practice and no test, they are through at once; instructions and consent are asked for later.
+    """
+    lock(study)
+    enrolment = _enrolment(worker, study, at)
+    found = enrolment.qualifications.filter(stage=stage).first()
+    if found:
+        return found
+    trains = study.items.filter(role__in=[Item.Role.PRACTICE, Item.Role.QUALIFICATION]).exists()
+    state = Qualification.State.TRAINING if trains else Qualification.State.QUALIFIED
+    made = Qualification.objects.create(enrolment=enrolment, stage=stage, state=state, created_at=at)
+    record([event(study, "enrolled" if trains else "qualified", by=by, at=at, worker=worker, stage=stage)])
+    return made
+
+
+def score(sitting: Sitting, annotations: Sequence[Annotation], *, at: datetime) -> None:
+    """Score a test that was handed in: below the pass mark it is failed; else a person reads the writings, if the study
+    wants that and the stage has any; else it is passed. In the transaction that takes the answers.
+    """
+    attempt = Attempt.objects.select_related("qualification__enrolment__study", "qualification__enrolment__worker").get(
+        sitting=sitting
+    )
+    study = sitting.study
+    right, total = sum(bool(a.is_right) for a in annotations), len(annotations)
+    Attempt.objects.filter(pk=attempt.pk).update(right=right, total=total)
+    stage, mark = study.protocol.stage(sitting.stage), float(study.options.get("pass_mark", 0.8))
+    if right < mark * total - 1e-9:
+        why = f"{right} of {total} answers were right; {mark:.0%} are needed."
+        decide(attempt, passed=False, by=SYSTEM, why=why, at=at)
+    elif study.options.get("review_tests") == "on" and any(stage.writings(a.answer) for a in annotations):
+        ATTEMPT.move([attempt], Attempt.State.REVIEW)
+        QUALIFICATION.move([attempt.qualification], Qualification.State.REVIEW, changed_at=at)
+    else:
+        decide(attempt, passed=True, by=SYSTEM, why=f"{right} of {total} answers were right.", at=at)
+
+
+@transaction.atomic
+def decide(attempt: Attempt, *, passed: bool, by: str, why: str, at: datetime) -> None:
+    """Pass or fail a test, once. Passed with all places taken is `full`. Locks the study. Raises LostRace."""
+    study, worker = attempt.qualification.enrolment.study, attempt.qualification.enrolment.worker
+    stage = attempt.qualification.stage
+    lock(study)
+    ATTEMPT.move(
+        [attempt], Attempt.State.PASSED if passed else Attempt.State.FAILED, decided_by=by, decided_at=at, why=why
+    )
+    state = Qualification.State.FAILED
+    if passed:
+        state = Qualification.State.FULL if is_full(study, stage) else Qualification.State.QUALIFIED
+    QUALIFICATION.move([attempt.qualification], state, changed_at=at)
+    record(
+        [event(study, "test passed" if passed else "test failed", by=by, at=at, worker=worker, why=why, stage=stage)]
+    )
+    if state == Qualification.State.QUALIFIED:
+        record([event(study, "qualified", by=by, at=at, worker=worker, stage=stage)])
+
+
+def is_full(study: Study, stage: str) -> bool:
+    """Whether as many people as the study takes have passed its test for the stage."""
+    places = int(study.options.get("max_qualified", 0))
+    passed = Attempt.objects.filter(
+        qualification__enrolment__study=study,
+        qualification__stage=stage,
+        qualification__state=Qualification.State.QUALIFIED,
+        state=Attempt.State.PASSED,
+    )
+    return bool(places) and passed.values("qualification").distinct().count() >= places
 
 
 def add_worker(study: Study, code: str, stages: Iterable[str], *, by: str, at: datetime) -> Worker:
@@ -40,9 +126,11 @@ def add_worker(study: Study, code: str, stages: Iterable[str], *, by: str, at: d
 
 
 def join(study: Study, *, at: datetime) -> Worker:
-    """A new person through the open enrolment link; they begin at the protocol's first stage."""
-    code = f"{study.slug}-{secrets.token_hex(4)}"
-    return add_worker(study, code, [study.protocol.stages[0].name], by="enrolment link", at=at)
+    """A new person through the open enrolment link; they begin on the way into the protocol's first stage."""
+    with transaction.atomic():
+        worker = Worker.objects.create(code=f"{study.slug}-{secrets.token_hex(4)}", created_at=at)
+        enrol(worker, study, study.protocol.stages[0].name, by="enrolment link", at=at)
+    return worker
 
 
 def revoke_links(worker: Worker) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count
 
-from annotation.models import Annotation, Qualification, Sitting, Study, Worker
+from annotation.models import Annotation, Enrolment, Qualification, Sitting, Study, Worker
 from annotation.models.sittings import State
 from annotation.protocols.base import Stage
 
@@ -30,5 +30,7 @@ def places_of(worker: Worker) -> list[Place]:
     for q in qualifications.order_by("-enrolment__created_at", "pk"):
         study, key = q.enrolment.study, (q.enrolment.study_id, q.stage)
         stage = study.protocol.stage(q.stage)
-        places.append(Place(study, stage, q.state == Qualification.State.REVOKED, key in begun, counts.get(key, 0)))
+        places.append(
+            Place(study, stage, q.enrolment.state == Enrolment.State.REVOKED, key in begun, counts.get(key, 0))
+        )
     return places

@@ -7,17 +7,18 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q
 
+from annotation import limits, qualification
 from annotation.errors import Closed, Invalid
 from annotation.events import actor, event, record
 from annotation.forms import AnswerForm
 from annotation.leasing import lock, renew
 from annotation.lifecycle import ASSIGNMENT, SITTING
-from annotation.models import Annotation, Assignment, Item, Sitting
+from annotation.models import Annotation, Assignment, Enrolment, Item, Sitting, Study, Worker
 from annotation.models.sittings import State
 from annotation.progress import advance, free_seat, seats_of
-from annotation.protocols.base import Fields
+from annotation.protocols.base import Fields, Stage
 
-LATE = "late"
+LATE = Annotation.Why.LATE
 
 
 def save_draft(
@@ -54,6 +55,8 @@ def submit(sitting: Sitting, answers: Mapping[int, object], *, at: datetime) -> 
         sitting.state, sitting.closed_at = assignments[0].sitting.state, assignments[0].sitting.closed_at
         if sitting.state == State.RETURNED:
             raise Closed("You gave this sitting back, so it was not submitted. What you wrote is kept.")
+        if sitting.state == State.WITHDRAWN:
+            raise Closed("Your access was withdrawn before this was submitted. What you wrote is kept.")
         if sitting.state != State.SUBMITTED:
             return _take(sitting, assignments, items, _read(sitting, assignments, items, answers), at=at)
     return list(Annotation.objects.filter(assignment__in=assignments).select_related("item").order_by("assignment"))
@@ -89,9 +92,12 @@ def _take(
 ) -> list[Annotation]:
     """Write the annotations, close the sitting, advance the items. The caller holds the items' locks."""
     study, worker = sitting.study, sitting.worker
+    stage, consent = study.protocol.stage(sitting.stage), _consent(study, worker)
     held = [a for a in assignments if a.state == State.LEASED]
-    _seat_late([a for a in assignments if a.state == State.EXPIRED], items, at=at)
-    ASSIGNMENT.move(held, State.SUBMITTED, closed_at=at)
+    _seat_late(study, [a for a in assignments if a.state == State.EXPIRED], items, at=at)
+    obsolete = _obsolete(held) if stage.judges else set()
+    ASSIGNMENT.move([a for a in held if a.pk in obsolete], State.SUBMITTED, closed_at=at, seat=None)
+    ASSIGNMENT.move([a for a in held if a.pk not in obsolete], State.SUBMITTED, closed_at=at)
     annotations = Annotation.objects.bulk_create(
         Annotation(
             study=study,
@@ -100,36 +106,77 @@ def _take(
             assignment=assignment,
             stage=sitting.stage,
             answer=answers[assignment.pk],
-            uncounted="" if assignment.seat is not None else LATE,
+            uncounted=Annotation.Why.OBSOLETE if assignment.pk in obsolete else _why_uncounted(assignment),
+            is_right=_is_right(stage, items[assignment.item_id], answers[assignment.pk]),
+            consent=consent,
             protocol_version=study.protocol_version,
             active_seconds=assignment.active_seconds or None,
+            signs=assignment.signs,
             submitted_at=at,
         )
         for assignment in assignments
     )
     SITTING.move([sitting], State.SUBMITTED, closed_at=at)
     events = [
-        event(
-            study,
-            "submitted" if a.seat is not None else "submitted late",
-            by=actor(worker),
-            at=at,
-            item=a.item_id,
-            worker=worker,
-            why="" if a.seat is not None else "The seat had been given to somebody else; the answer is kept.",
-            stage=sitting.stage,
-        )
+        event(study, what, by=actor(worker), at=at, item=a.item_id, worker=worker, why=why, stage=sitting.stage)
         for a in assignments
+        for what, why in [_said(a)]
     ]
-    record(events + advance(study, list(items.values()), at=at))
+    work = [item for item in items.values() if item.role == Item.Role.WORK]
+    record(events + (advance(study, work, at=at) if work else []))
+    if sitting.purpose == Sitting.Purpose.TEST:
+        qualification.score(sitting, annotations, at=at)
     return annotations
 
 
-def _seat_late(assignments: list[Assignment], items: Mapping[int, Item], *, at: datetime) -> None:
+def _consent(study: Study, worker: Worker) -> int | None:
+    """The version of the study's text that the worker agreed to."""
+    if not study.consent_version:
+        return None
+    return Enrolment.objects.values_list("consent", flat=True).get(study=study, worker=worker)
+
+
+# Why an answer to such an item is not counted: it is there to test people, not to be collected.
+UNCOUNTED: Mapping[str, str] = {
+    Item.Role.GOLD: Annotation.Why.GOLD,
+    Item.Role.FILLER: Annotation.Why.FILLER,
+    Item.Role.PRACTICE: Annotation.Why.PRACTICE,
+    Item.Role.QUALIFICATION: Annotation.Why.TEST,
+}
+
+
+def _why_uncounted(assignment: Assignment) -> str:
+    return UNCOUNTED.get(assignment.role) or ("" if assignment.seat is not None else LATE)
+
+
+def _is_right(stage: Stage, item: Item, answer: Mapping[str, Any]) -> bool | None:
+    """Whether the answer is the known one; None for work, whose answer nobody knows."""
+    return None if item.role == Item.Role.WORK or item.gold is None else stage.matches(item.gold, answer)
+
+
+def _said(assignment: Assignment) -> tuple[str, str]:
+    """What the event log says of an answer that was handed in, and why."""
+    if assignment.seat is not None or assignment.role != Item.Role.WORK:
+        return "submitted", ""
+    return "submitted late", "The seat had been given to somebody else; the answer is kept."
+
+
+def _obsolete(assignments: list[Assignment]) -> set[int]:
+    """The ids of those that judge answers which were excluded meanwhile: nobody asks for this judgement any more."""
+    judged = {pk for a in assignments for pk in a.judges}
+    standing = Annotation.objects.filter(pk__in=judged, uncounted__in=["", Annotation.Why.HELD])
+    there = set(standing.values_list("pk", flat=True))
+    return {a.pk for a in assignments if not there.issuperset(a.judges)}
+
+
+def _seat_late(study: Study, assignments: list[Assignment], items: Mapping[int, Item], *, at: datetime) -> None:
     """Give lapsed assignments their seat back where one is still free, and close all of them."""
-    seats = seats_of(list(items.values()) if assignments else [])
+    work = [a for a in assignments if a.role == Item.Role.WORK]
+    seats = seats_of([items[a.item_id] for a in work])
     for assignment in assignments:
         item = items[assignment.item_id]
-        free = item.stage == assignment.stage and item.open_seats > 0
+        free = assignment in work and item.stage == assignment.stage and item.open_seats > 0
         seat = free_seat(seats[item.pk].taken[assignment.stage]) if free else None
         ASSIGNMENT.move([assignment], State.SUBMITTED, closed_at=at, seat=seat)
+    if work:
+        limits.count_taken(study, work[0].worker_id, len(work))

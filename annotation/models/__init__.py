@@ -1,21 +1,37 @@
 """The facts: one module per noun."""
 
 from annotation.models.events import Event
-from annotation.models.items import Item
+from annotation.models.items import Item, ItemGroup
 from annotation.models.jobs import Job
-from annotation.models.sittings import Annotation, Assignment, Sitting
+from annotation.models.sittings import Annotation, Assignment, Attempt, Sitting
 from annotation.models.studies import Study
-from annotation.models.workers import Enrolment, Qualification, Worker
+from annotation.models.workers import (
+    Appeal,
+    ConsentText,
+    Enrolment,
+    Exposure,
+    Qualification,
+    Revocation,
+    Try,
+    Worker,
+)
 
 __all__ = [
     "Annotation",
+    "Appeal",
     "Assignment",
+    "Attempt",
+    "ConsentText",
     "Enrolment",
     "Event",
+    "Exposure",
     "Item",
+    "ItemGroup",
     "Job",
     "Qualification",
+    "Revocation",
     "Sitting",
     "Study",
+    "Try",
     "Worker",
 ]

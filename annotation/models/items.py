@@ -69,3 +69,16 @@ class Item(models.Model):
 
     def __str__(self) -> str:
         return self.ref
+
+
+class ItemGroup(models.Model):
+    """A group that limits speak of, which an item is in: "entity=Paris". Only studies with such limits have rows."""
+
+    item = models.ForeignKey(Item, models.PROTECT, related_name="groups", db_index=False)
+    group = models.CharField(max_length=250)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["item", "group"], name="item_in_a_group_once")]
+
+    def __str__(self) -> str:
+        return self.group

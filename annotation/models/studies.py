@@ -36,6 +36,14 @@ class Study(models.Model):
     enrolment_open = models.BooleanField(default=False)
     # Part of the signed enrolment link: adding one makes every earlier link invalid.
     enrolment_serial = models.PositiveIntegerField(default=0)
+    # The rules of exclusion as they stood when the first worker began, and their SHA-256: exports name it.
+    declared = models.JSONField(null=True, blank=True)
+    declared_hash = models.CharField(max_length=64, blank=True)
+    declared_at = models.DateTimeField(null=True, blank=True)
+    # The version of the text that people must have agreed to; 0 where there is none.
+    consent_version = models.PositiveSmallIntegerField(default=0)
+    # Shares of a study are shares of its work items; importing counts them.
+    work_items = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField()
 
     objects = StudyQuerySet.as_manager()

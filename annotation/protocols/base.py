@@ -103,6 +103,10 @@ class Stage:
     compose: Callable[[Fields], dict[str, Any]]
     spread: Callable[[Answer], dict[str, str]]
     judges: str = ""
+    # (known answer, given answer) -> whether it is right; for gold, fillers, practice and tests.
+    matches: Callable[[Answer, Answer], bool] = lambda known, given: known == given
+    # The texts a person composed in an answer; what is compared to find copies.
+    writings: Callable[[Answer], list[str]] = lambda answer: []
 
     def relevant(self, fields: Fields) -> list[Question]:
         """The questions that apply, given what has been answered so far."""
@@ -144,19 +148,27 @@ class Collect:
 
 @dataclass(frozen=True)
 class Settle:
-    """The item has its gold. label: the one word that charts and tables show. why: a sentence for the evidence card."""
+    """The item has its gold. label: the one word that charts and tables show. why: a sentence for the evidence card.
+
+    upheld: annotation id -> whether the outcome agrees with it; one that is not named counts in no share.
+    judged: whether others decided it, because the answers differed.
+    """
 
     label: str
     gold: Mapping[str, Any]
     why: str
+    upheld: Mapping[int, bool] = field(default_factory=dict)
+    judged: bool = False
 
 
 @dataclass(frozen=True)
 class Drop:
-    """The item leaves the collection without gold."""
+    """The item leaves the collection without gold. upheld, judged: as in Settle."""
 
     label: str
     why: str
+    upheld: Mapping[int, bool] = field(default_factory=dict)
+    judged: bool = False
 
 
 @dataclass(frozen=True)
@@ -180,35 +192,119 @@ class BadOption(ValueError):
 
 @dataclass(frozen=True)
 class Option:
-    """One setting of a study, with its default and what it may be."""
+    """One setting of a study, with its default and what it may be: a whole number, a number where the default is one,
+    one of `choices`, or a text that `read` accepts (it raises ValueError with what would be right).
+    """
 
     name: str
-    default: int | str
+    default: int | float | str
     help: str
     choices: tuple[str, ...] = ()
-    at_least: int = 1
-    at_most: int = 1_000_000
+    at_least: float = 1
+    at_most: float = 1_000_000
+    read: Callable[[str], object] | None = None
 
-    def parse(self, text: object) -> int | str:
+    def parse(self, given: object) -> int | float | str:
         """Turn what a person typed into a value. Raises BadOption."""
+        text = str(given)
         if self.choices:
             if text not in self.choices:
-                raise BadOption(f"{self.name} must be one of {', '.join(self.choices)}; it was {text!r}.")
-            return str(text)
+                raise BadOption(f"{self.name} must be one of {', '.join(self.choices)}; it was {given!r}.")
+            return text
+        if self.read:
+            try:
+                self.read(text)
+            except ValueError as error:
+                raise BadOption(f"{self.name}: {error}") from None
+            return text
+        whole = isinstance(self.default, int)
         try:
-            number = int(str(text))
+            number = int(text) if whole else float(text)
         except ValueError:
-            raise BadOption(f"{self.name} must be a whole number; it was {text!r}.") from None
-        if not self.at_least <= number <= self.at_most:
-            raise BadOption(f"{self.name} must be from {self.at_least} to {self.at_most}; it was {number}.")
+            raise BadOption(f"{self.name} must be a {'whole ' if whole else ''}number; it was {given!r}.") from None
+        if not self.at_least <= number <= self.at_most:  # also refuses nan
+            raise BadOption(f"{self.name} must be from {self.at_least:g} to {self.at_most:g}; it was {number:g}.")
         return number
 
 
+def read_group_limits(text: str) -> dict[str, int]:
+    """ "entity:3,pair:1" -> {"entity": 3, "pair": 1}: of all items with one value in that field a worker meets so many.
+
+    Raises ValueError.
+    """
+    limits: dict[str, int] = {}
+    for part in filter(None, (p.strip() for p in text.split(","))):
+        name, colon, number = part.partition(":")
+        if not (name.isidentifier() and colon and number.isascii() and number.isdigit() and int(number)):
+            raise ValueError(f"write FIELD:NUMBER with commas between them, such as entity:3,pair:1; it was {text!r}.")
+        limits[name] = int(number)
+    return limits
+
+
+def read_slugs(text: str) -> list[str]:
+    """ "pilot,round-1" -> ["pilot", "round-1"]. Raises ValueError."""
+    slugs = [part.strip() for part in text.split(",") if part.strip()]
+    if not all(slug.replace("-", "").isalnum() and slug.isascii() and slug.islower() for slug in slugs):
+        raise ValueError(f"write the studies' short names with commas between them; it was {text!r}.")
+    return slugs
+
+
+SWITCH = ("on", "off")
 COMMON_OPTIONS = (
     Option("items_per_sitting", 10, "items a worker gets at once", at_most=200),
     Option(
         "lease_minutes", 60, "minutes without any activity after which a worker's open items go back", at_most=10_080
     ),
+    # The way in
+    Option("pass_mark", 0.8, "share of right answers that passes the qualification test", at_least=0, at_most=1),
+    Option("review_tests", "on", "whether a person reads the writings of a test before it is passed", choices=SWITCH),
+    Option("max_qualified", 0, "so many people may pass the test for one stage; 0 sets no limit", at_least=0),
+    # Limits; 0 and the empty text set none
+    Option("max_annotations", 0, "items one worker may do in all", at_least=0),
+    Option("max_share", 0.0, "share of the study's items one worker may do, such as 0.15", at_least=0, at_most=1),
+    Option("max_open_sittings", 0, "sittings one worker may hold at a time, in all stages", at_least=0),
+    Option(
+        "max_per_group",
+        "",
+        "FIELD:NUMBER, ...: of all items with one value in a field a worker meets so many, such as entity:3 or pair:1",
+        read=read_group_limits,
+    ),
+    Option("not_seen_in", "", "earlier studies, with commas: nobody gets an item they met there", read=read_slugs),
+    # Hidden gold and fillers
+    Option("gold_rate", 0.0, "hidden gold items for each item of work, such as 0.1", at_least=0, at_most=1),
+    Option("fillers_per_sitting", 0, "fillers mixed into every sitting", at_least=0, at_most=100),
+    # Removing low-quality work; a rule whose value is 0 is off
+    Option(
+        "revoke", "propose", "what a rule that is met does: propose to a person, or act", choices=("propose", "act")
+    ),
+    Option("revoke_after", 20, "answers that a rule needs before it judges anybody"),
+    Option(
+        "revoke_invalid_share",
+        0.0,
+        "more than this share of a worker's answers was found invalid",
+        at_least=0,
+        at_most=1,
+    ),
+    Option(
+        "revoke_invalid_share_of_judged",
+        0.0,
+        "more than this share of a worker's answers that others judged was found invalid",
+        at_least=0,
+        at_most=1,
+    ),
+    Option(
+        "revoke_filler_accuracy", 0.0, "less than this share of a worker's fillers was right", at_least=0, at_most=1
+    ),
+    Option(
+        "revoke_gold_accuracy", 0.0, "less than this share of a worker's hidden gold was right", at_least=0, at_most=1
+    ),
+    Option(
+        "work_of_revoked", "keep", "what a rule that acts does with finished work", choices=("keep", "hold", "exclude")
+    ),
+    # Pay, and what is recorded
+    Option("pay_per_sitting", 0.0, "what one sitting pays", at_least=0, at_most=1000),
+    Option("currency", "USD", "of the pay", choices=("USD", "EUR", "GBP", "CHF", "KRW", "JPY", "CAD", "AUD")),
+    Option("signs", "on", "whether pasting, leaving the window and composition time are recorded", choices=SWITCH),
 )
 
 
@@ -242,6 +338,8 @@ class Protocol:
     export_row: Callable[[Payload, Mapping[str, Any]], dict[str, Any]]
     imagine: Callable[[str, Payload, Answer | None, Sequence[Answer], float, Random], dict[str, Any]]
     options: tuple[Option, ...] = field(default=())
+    # What the paper sets where the common options have another default.
+    defaults: Mapping[str, int | float | str] = field(default_factory=dict)
 
     def stage(self, name: str) -> Stage:
         """Raises KeyError for a name this protocol does not have."""
@@ -254,13 +352,14 @@ class Protocol:
     def known_options(self) -> dict[str, Option]:
         return {o.name: o for o in (*COMMON_OPTIONS, *self.options)}
 
-    def read_options(self, given: Mapping[str, object]) -> dict[str, int | str]:
+    def read_options(self, given: Mapping[str, object]) -> dict[str, int | float | str]:
         """Defaults with `given` on top. Raises BadOption for unknown names or bad values."""
         known = self.known_options
         for name in given:
             if name not in known:
                 raise BadOption(f"Unknown setting {name!r}. {self.title} knows: {', '.join(sorted(known))}.")
-        return {name: o.parse(given[name]) if name in given else o.default for name, o in known.items()}
+        defaults = {name: o.default for name, o in known.items()} | dict(self.defaults)
+        return defaults | {name: known[name].parse(value) for name, value in given.items()}
 
     def snapshot(self) -> dict[str, Any]:
         """What was asked, in JSON, so that an export can be read years later."""

@@ -5,6 +5,7 @@ Two generators work independently; validators judge where they differ (Appendix 
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -193,6 +194,8 @@ GENERATE = Stage(
     read=read_generate,
     compose=compose_generate,
     spread=spread_generate,
+    matches=lambda known, given: known["label"] == given["label"],
+    writings=lambda answer: [pair[part] for pair in answer["pairs"] for part in PARTS],
 )
 
 
@@ -249,12 +252,13 @@ def next_step(payload: Payload, answers: Sequence[Counted], options: Options) ->
         return _settle((first, second), first.answer["label"], (first, second), "Both generators gave the same label.")
     if options["adjudication"] == "third_annotator":
         return _third_annotator(written)
-    verdicts = [a.answer["valid"] for a in answers if a.stage == "validate" and a.judges == (first.id, second.id)]
-    return _validators(first, second, verdicts)
+    judges = [a for a in answers if a.stage == "validate" and a.judges == (first.id, second.id)]
+    return _validators(first, second, judges)
 
 
-def _validators(first: Counted, second: Counted, verdicts: Sequence[str]) -> Step:
+def _validators(first: Counted, second: Counted, judges: Sequence[Counted]) -> Step:
     """Two validators, a third when they differ [App. B]."""
+    verdicts = [a.answer["valid"] for a in judges]
     if len(verdicts) < 2:
         return Collect("validate", votes=2)
     if agree(verdicts[:2]):
@@ -268,10 +272,13 @@ def _validators(first: Counted, second: Counted, verdicts: Sequence[str]) -> Ste
     if verdict is None:
         gold = _gold((first, second), (FALSE, NORMAL), (first, second))
         return Unresolved("Three validators gave three different verdicts.", gold)
+    upheld = {a.id: a.answer["valid"] == verdict for a in judges[: 2 if agree(verdicts[:2]) else 3]}
     if verdict == "neither":
-        return Drop(FILTER, f"{why}: neither annotation is valid.")
+        upheld |= {first.id: False, second.id: False}
+        return Drop(FILTER, f"{why}: neither annotation is valid.", upheld, judged=True)
     chosen = {"A": first, "B": second}[verdict]
-    return _settle((first, second), chosen.answer["label"], (chosen,), f"{why}: {verdict} is valid.")
+    step = _settle((first, second), chosen.answer["label"], (chosen,), f"{why}: {verdict} is valid.", judged=True)
+    return replace(step, upheld={**step.upheld, **upheld})
 
 
 def _third_annotator(written: Sequence[Counted]) -> Step:
@@ -281,11 +288,15 @@ def _third_annotator(written: Sequence[Counted]) -> Step:
     if written[2].answer["label"] == FILTER:
         return Drop(FILTER, f"The third annotator left it out: {written[2].answer['reason']}.")
     label = str(majority([a.answer["label"] for a in written[:3]]))  # three votes on two labels always have one
-    return _settle(written[:3], label, written[:3], "Two of three annotators gave this label.")
+    return _settle(written[:3], label, written[:3], "Two of three annotators gave this label.", judged=True)
 
 
-def _settle(written: Sequence[Counted], label: str, kept: Sequence[Counted], why: str) -> Settle:
-    return Settle(label, _gold(written, (label,), kept), why)
+def _settle(
+    written: Sequence[Counted], label: str, kept: Sequence[Counted], why: str, *, judged: bool = False
+) -> Settle:
+    """An annotation is valid when its label is gold's; of agreed items both are (1.5)."""
+    upheld = {a.id: a.answer["label"] == label for a in written}
+    return Settle(label, _gold(written, (label,), kept), why, upheld, judged)
 
 
 def _gold(written: Sequence[Counted], labels: Sequence[str], kept: Sequence[Counted]) -> dict[str, Any]:
@@ -422,4 +433,7 @@ CREPE = Protocol(
             choices=("validators", "third_annotator"),
         ),
     ),
+    # App. B: 30 people passed, and who has more than 10% of their annotations marked invalid is removed; 1.5 decides
+    # the rest. 1.2: four of five labels, then a person reads the writings.
+    defaults={"pass_mark": 0.8, "max_qualified": 30, "revoke_invalid_share": 0.10, "revoke_after": 20},
 )

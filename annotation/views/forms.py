@@ -1,5 +1,6 @@
 """What researchers fill in. Every rule is the domain's; a form only reads and words it."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
@@ -9,7 +10,7 @@ from annotation.enrolment import MAX_CODE, MAX_COUNT
 from annotation.models import Item, Study
 from annotation.models.studies import SLUG
 from annotation.protocols import Protocol
-from annotation.protocols.base import Option
+from annotation.protocols.base import BadOption, Option
 
 OPTION = "option-"
 
@@ -38,7 +39,7 @@ class StudyForm(ConsoleForm):
         self.fields["protocol"].choices = [(p.slug, p.title) for p in protocols.ALL]  # type: ignore[attr-defined]
         self.fields["protocol"].initial = protocol.slug
         for option in protocol.known_options.values():
-            self.fields[OPTION + option.name] = _field(option)
+            self.fields[OPTION + option.name] = _field(option, protocol)
 
     def clean_slug(self) -> str:
         slug = str(self.cleaned_data["slug"])
@@ -48,18 +49,37 @@ class StudyForm(ConsoleForm):
 
     @property
     def options(self) -> dict[str, Any]:
-        return {n.removeprefix(OPTION): v for n, v in self.cleaned_data.items() if n.startswith(OPTION)}
+        """What was chosen; a setting left empty keeps its default."""
+        given = {n.removeprefix(OPTION): v for n, v in self.cleaned_data.items() if n.startswith(OPTION)}
+        return {name: value for name, value in given.items() if value not in (None, "")}
 
 
-def _field(option: Option) -> forms.Field:
+def _field(option: Option, protocol: Protocol) -> forms.Field:
     words: dict[str, Any] = {
+        "required": False,
         "label": option.name.replace("_", " ").capitalize(),
-        "initial": option.default,
+        "initial": protocol.read_options({})[option.name],
         "help_text": f"{option.help[0].upper()}{option.help[1:]}.",
     }
     if option.choices:
         return forms.ChoiceField(choices=[(c, c.replace("_", " ")) for c in option.choices], **words)
-    return forms.IntegerField(min_value=option.at_least, max_value=option.at_most, **words)
+    if isinstance(option.default, str):
+        return forms.CharField(validators=[_reads(option)], **words)
+    if isinstance(option.default, float):
+        return forms.FloatField(min_value=option.at_least, max_value=option.at_most, **words)
+    return forms.IntegerField(min_value=int(option.at_least), max_value=int(option.at_most), **words)
+
+
+def _reads(option: Option) -> Callable[[str], None]:
+    """What the option says of a text, as the form's own error."""
+
+    def check(text: str) -> None:
+        try:
+            option.parse(text)
+        except BadOption as error:
+            raise forms.ValidationError(str(error)) from None
+
+    return check
 
 
 class WorkersForm(ConsoleForm):

@@ -7,14 +7,13 @@ from django.contrib.auth.models import Group
 from django.urls import reverse
 
 from annotation.admin import ReadOnly
-from annotation.models import Event, Qualification
 from annotation.views.pages import RESEARCHER
-from tests.factories import NORMAL_ANSWER, make_items, make_study, make_worker
+from tests.factories import NORMAL_ANSWER, make_items, make_study
 from tests.people import answer, make_admin, make_researcher
 
 pytestmark = pytest.mark.django_db
 OURS = [model for app in ("annotation", "validation") for model in apps.get_app_config(app).get_models()]
-CHANGEABLE = {"study", "qualification"}
+CHANGEABLE = {"study"}
 
 
 def of_ours(model):
@@ -61,22 +60,6 @@ def test_an_admin_puts_a_team_together_and_the_rest_of_the_study_stays(client, r
     study.refresh_from_db()
     assert (study.title, study.slug, study.options["items_per_sitting"]) == ("New title", "crepe-a", 10)
     assert list(study.team.all()) == [maria]
-
-
-def test_revoking_a_stage_by_hand_writes_an_event(client, root):
-    make_worker(make_study(), "ann", stages=["validate"])
-    row = Qualification.objects.get()
-    url = reverse("admin:annotation_qualification_change", args=[row.pk])
-    assert client.post(url, {"state": "revoked"}).status_code == 302
-    row.refresh_from_db()
-    assert row.state == "revoked"
-    event = Event.objects.latest("pk")
-    assert (event.what, event.actor, event.worker.code, event.details) == (
-        "revoked",
-        "user:root",
-        "ann",
-        {"stage": "validate"},
-    )
 
 
 def test_a_researcher_has_no_door_to_the_admin(client):

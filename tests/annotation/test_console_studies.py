@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation.models import Event, Study
+from annotation.protocols import CREPE
 from annotation.views import pages
 from tests.factories import LONG_AGO, NORMAL_ANSWER, make_items, make_sitting, make_study, make_worker
 from tests.people import answer, make_admin, make_onlooker, make_researcher
@@ -238,7 +239,7 @@ def test_a_new_study_has_its_settings_and_its_maker_in_the_team(client):
     made = Study.objects.get(slug="power")
     assert (made.title, made.options) == (
         "Power plants",
-        {"items_per_sitting": 5, "lease_minutes": 30, "adjudication": "third_annotator"},
+        CREPE.read_options({"items_per_sitting": 5, "lease_minutes": 30, "adjudication": "third_annotator"}),
     )
     assert list(made.team.all()) == [maria]
     assert list(Event.objects.values_list("what", "actor")) == [("created", "user:maria")]

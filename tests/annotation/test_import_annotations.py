@@ -8,7 +8,7 @@ import pytest
 
 from annotation import leasing, submission
 from annotation.elsewhere import import_annotations
-from annotation.models import Annotation, Assignment, Event, Item, Qualification, Sitting, Worker
+from annotation.models import Annotation, Assignment, Enrolment, Event, Item, Qualification, Sitting, Worker
 from annotation.reading import BadFile
 from annotation.simulation import simulate
 from tests.factories import (
@@ -190,10 +190,10 @@ def test_a_running_code_means_only_who_was_there_before_the_file():
 def test_work_of_somebody_whose_leave_was_withdrawn_is_refused_but_what_is_there_stays():
     study = study_with(2)
     bring(study, [row("q1", "ann")])
-    Qualification.objects.update(state="revoked")
+    Enrolment.objects.update(state="revoked")
     assert bring(study, [row("q1", "ann")]) == {"created": 0, "unchanged": 1, "bad": 0}
     assert refused(study, row("q2", "ann")) == (
-        "1 bad line: line 1: the worker W001 may not work in stage 'generate' any more"
+        "1 bad line: line 1: the worker W001 may not work in this study any more"
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from annotation.intake import BadStudy, create_study, import_items
 from annotation.models import Event, Item, Study
+from annotation.protocols import CREPE
 from annotation.reading import BadFile
 from tests.factories import make_study
 
@@ -46,7 +47,10 @@ def test_a_study_keeps_the_protocol_and_options_it_was_made_under():
         1,
         NOON,
     )
-    assert study.options == {"items_per_sitting": 5, "lease_minutes": 60, "adjudication": "validators"}
+    chosen = {name: study.options[name] for name in ("items_per_sitting", "lease_minutes", "adjudication")}
+    assert chosen == {"items_per_sitting": 5, "lease_minutes": 60, "adjudication": "validators"}
+    # The paper's own numbers, where the common settings have others (PROTOCOLS.md 1.2, 1.5).
+    assert (study.options["revoke_invalid_share"], study.options["max_qualified"]) == (0.10, 30)
     assert study.snapshot == study.protocol.snapshot()
     assert Event.objects.values_list("what", "actor", "at").get() == ("created", "user:ana", NOON)
 
@@ -57,7 +61,7 @@ def test_a_study_keeps_the_protocol_and_options_it_was_made_under():
         ({"protocol": "crape"}, "There is no protocol crape. Known: crepe."),
         (
             {"options": {"lease": 3}},
-            "Unknown setting 'lease'. CREPE knows: adjudication, items_per_sitting, lease_minutes.",
+            f"Unknown setting 'lease'. CREPE knows: {', '.join(sorted(CREPE.known_options))}.",
         ),
         ({"options": {"items_per_sitting": "0"}}, "items_per_sitting must be from 1 to 200; it was 0."),
         ({"slug": "taken"}, "There is a study 'taken' already."),
@@ -276,5 +280,5 @@ def test_values_that_are_not_json_are_bad_rows_too():
 def test_an_import_costs_a_fixed_number_of_queries_per_batch(django_assert_num_queries):
     for size in (1, 2_000):
         study = make_study(f"crepe-{size}")
-        with django_assert_num_queries(7):
+        with django_assert_num_queries(8):
             bring(study, [row(n) for n in range(size)])

@@ -83,7 +83,7 @@ def test_full_gold_adds_how_it_came_about():
         "at": "2026-11-02T12:03:00+00:00",
         "protocol": "crepe",
         "version": 1,
-        "options": {"items_per_sitting": 4, "lease_minutes": 60, "adjudication": "validators"},
+        "options": study.options,
     }
     first, second = (a["id"] for a in given[:2])
     assert [(a["worker"], a["stage"], a["answer"], a["judges"]) for a in given] == [

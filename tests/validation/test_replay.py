@@ -38,7 +38,7 @@ def study():
 def test_the_same_options_give_the_same_gold(study):
     assert replay(study, {}) == {
         "study": "crepe-a",
-        "options": {"items_per_sitting": 3, "lease_minutes": 60, "adjudication": "validators"},
+        "options": study.options,
         "items": 4,
         "same": 4,
         "settled": 2,

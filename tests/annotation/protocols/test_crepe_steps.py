@@ -65,7 +65,23 @@ def test_an_item_collects_until_its_votes_are_in(written, verdicts, expected):
     ],
 )
 def test_an_item_is_filtered(written, verdicts, why):
-    assert step(written, verdicts) == Drop("filter", why)
+    dropped = step(written, verdicts)
+    assert (type(dropped), dropped.label, dropped.why) == (Drop, "filter", why)
+
+
+@pytest.mark.parametrize(
+    ("written", "verdicts", "upheld", "judged"),
+    [
+        ([FILTER, NORMAL], [], {}, False),
+        ([NORMAL, NORMAL], [], {1: True, 2: True}, False),
+        ([NORMAL, false(FP1)], ["B", "B"], {1: False, 2: True, 3: True, 4: True}, True),
+        ([NORMAL, false(FP1)], ["A", "B", "B"], {1: False, 2: True, 3: False, 4: True, 5: True}, True),
+        ([NORMAL, false(FP1)], ["neither", "neither"], {1: False, 2: False, 3: True, 4: True}, True),
+    ],
+)
+def test_an_outcome_says_whose_answer_it_upholds(written, verdicts, upheld, judged):
+    settled = step(written, verdicts)
+    assert (dict(settled.upheld), settled.judged) == (upheld, judged)
 
 
 @pytest.mark.parametrize(

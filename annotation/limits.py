@@ -1,0 +1,131 @@
+"""How much of a study one worker may do. Asked where seats are leased, while the worker's qualifications are locked."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import floor
+
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+
+from annotation.errors import LimitReached
+from annotation.models import Assignment, Enrolment, Exposure, Item, ItemGroup, Sitting, Study
+from annotation.models.sittings import State
+from annotation.protocols.base import Payload, read_group_limits, read_slugs
+
+
+def groups_of(payload: Payload, study: Study) -> list[str]:
+    """The groups an item is in for the study's limits, such as ["entity=Paris"]."""
+    values = {**payload.get("meta", {}), **payload}
+    found = [f"{name}={values[name]}" for name in _group_limits(study) if values.get(name) not in (None, "")]
+    return [group[:250] for group in found]
+
+
+def _group_limits(study: Study) -> dict[str, int]:
+    return read_group_limits(str(study.options.get("max_per_group", "")))
+
+
+def most(study: Study) -> int | None:
+    """How many items one worker may do, by number and by share of the study's items; None without a limit."""
+    limits = []
+    if number := int(study.options.get("max_annotations", 0)):
+        limits.append(number)
+    if share := float(study.options.get("max_share", 0)):
+        limits.append(floor(share * study.work_items + 1e-9))
+    return min(limits, default=None)
+
+
+def room(enrolment: Enrolment, study: Study) -> int:
+    """How many more items a sitting may have now. Raises LimitReached for none."""
+    if at_once := int(study.options.get("max_open_sittings", 0)):
+        held = Sitting.objects.filter(worker=enrolment.worker_id, study=study, state=State.LEASED).count()
+        if held >= at_once:
+            raise LimitReached("You have as many sittings open as one person may. Submit or return one of them first.")
+    count, limit = int(study.options["items_per_sitting"]), most(study)
+    if limit is not None:
+        count = min(count, limit - enrolment.taken)
+    if count < 1:
+        raise LimitReached
+    return count
+
+
+def allowed(items: QuerySet[Item], enrolment: Enrolment, study: Study) -> QuerySet[Item]:
+    """Those of the items that this worker may get: no full group, nothing met in the named earlier studies."""
+    if limits := _group_limits(study):
+        full = Q(pk=None)
+        for name, limit in limits.items():
+            full |= Q(group__startswith=f"{name}=", met__gte=limit)
+        exposed = Exposure.objects.filter(full, enrolment=enrolment, group=OuterRef("group"))
+        items = items.exclude(Exists(ItemGroup.objects.filter(Exists(exposed), item=OuterRef("pk"))))
+    if earlier := read_slugs(str(study.options.get("not_seen_in", ""))):
+        seen = Assignment.objects.filter(
+            item__study__slug__in=earlier, item__ref=OuterRef("ref"), worker=enrolment.worker_id
+        )
+        items = items.exclude(Exists(seen))
+    return items
+
+
+def has_groups(study: Study) -> bool:
+    return bool(_group_limits(study))
+
+
+def fit(items: Sequence[Item], count: int, enrolment: Enrolment, study: Study) -> list[Item]:
+    """The first `count` of the items that together fill no group beyond its limit; notes that the worker met them."""
+    limits = _group_limits(study)
+    if not limits:
+        return list(items[:count])
+    groups: dict[int, list[str]] = {item.pk: [] for item in items}
+    for pk, group in ItemGroup.objects.filter(item__in=items).values_list("item", "group"):
+        groups[pk].append(group)
+    names = {group for each in groups.values() for group in each}
+    met = Counter(dict(Exposure.objects.filter(enrolment=enrolment, group__in=names).values_list("group", "met")))
+    chosen: list[Item] = []
+    touched: set[str] = set()
+    for item in items:
+        if len(chosen) < count and all(met[g] < limits[g.partition("=")[0]] for g in groups[item.pk]):
+            chosen.append(item)
+            met.update(groups[item.pk])
+            touched.update(groups[item.pk])
+    Exposure.objects.bulk_create(
+        [Exposure(enrolment=enrolment, group=group, met=met[group]) for group in sorted(touched)],
+        update_conflicts=True,
+        update_fields=["met"],
+        unique_fields=["enrolment", "group"],
+    )
+    return chosen
+
+
+def count_taken(study: Study, worker: int, items: int) -> None:
+    """Note that a worker took (or, below 0, gave up) so many items. Comes after the items' locks."""
+    if items:
+        Enrolment.objects.filter(study=study, worker=worker).update(taken=F("taken") + items)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One limit of a study as its page shows it. violations: people (or people and groups) beyond it; 0, or a fault."""
+
+    words: str
+    violations: int
+
+
+def limits_of(study: Study) -> Iterable[Limit]:
+    """Every limit that is set, each counted anew; one query each."""
+    enrolments = study.enrolments
+    if number := int(study.options.get("max_annotations", 0)):
+        yield Limit(f"at most {number:,} items for one person", enrolments.filter(taken__gt=number).count())
+    if share := float(study.options.get("max_share", 0)):
+        beyond = enrolments.filter(taken__gt=floor(share * study.work_items + 1e-9)).count()
+        yield Limit(f"at most {share:.0%} of the items for one person", beyond)
+    if at_once := int(study.options.get("max_open_sittings", 0)):
+        held = Sitting.objects.filter(study=study, state=State.LEASED).values_list("worker")
+        open_now = Counter(worker for (worker,) in held)
+        yield Limit(f"at most {at_once} open sittings at a time", sum(n > at_once for n in open_now.values()))
+    for name, limit in _group_limits(study).items():
+        full = Exposure.objects.filter(enrolment__study=study, group__startswith=f"{name}=", met__gt=limit)
+        yield Limit(f"at most {limit} with the same {name} for one person", full.count())
+    if earlier := read_slugs(str(study.options.get("not_seen_in", ""))):
+        seen = Assignment.objects.filter(
+            item__study__slug__in=earlier, item__ref=OuterRef("item__ref"), worker=OuterRef("worker")
+        )
+        again = Assignment.objects.filter(Exists(seen), item__study=study, role=Item.Role.WORK).count()
+        yield Limit(f"nothing that was met in {', '.join(earlier)}", again)
