@@ -241,6 +241,17 @@ def test_the_evidence_shows_the_texts_the_verdicts_the_reason_and_the_gold(clien
     assert "ann" not in re.findall(r"\w+", text)
 
 
+def test_the_evidence_marks_the_words_in_which_two_writings_differ(client, study):
+    make_items(study, 1)
+    answer(study, "ann", FALSE_ANSWER)
+    pair = {**FALSE_ANSWER["pairs"][0], "presupposition": "Power plants keep <current>."}
+    answer(study, "ben", {**FALSE_ANSWER, "pairs": [pair]})
+    page = evidence(client, study, "q1").content.decode()
+    marked = [re.sub(r"</?mark>", "*", line) for line in re.findall(r"<dd>(.*?)</dd>", page) if "<mark>" in line]
+    assert marked == ["Power plants *store* current.", "Power plants *keep &lt;*current*&gt;*."]
+    assert re.findall(r"underlined words are not in (\w)", page) == ["B", "A"]
+
+
 def test_every_event_of_the_item_is_told(client, study):
     make_items(study, 1)
     leasing.give_back(make_sitting(study, "ann"), at=LONG_AGO)
