@@ -234,8 +234,8 @@ def test_where_both_annotations_have_writings_a_validator_sees_which_words_diffe
         "Power plants <mark>keep</mark> current.",
         "Power plants <mark>store</mark> current.",
     ]
-    assert "The underlined words are not in A." in page
-    assert "The underlined words are not in B." in page
+    assert "A differs in the underlined words." in page
+    assert "B differs in the underlined words." in page
 
 
 @pytest.mark.parametrize("size", [1, 10])
