@@ -189,6 +189,11 @@ class Option:
     at_least: int = 1
     at_most: int = 1_000_000
 
+    @property
+    def label(self) -> str:
+        """The name as people read it."""
+        return self.name.replace("_", " ").capitalize()
+
     def parse(self, text: object) -> int | str:
         """Turn what a person typed into a value. Raises BadOption."""
         if self.choices:

@@ -53,7 +53,7 @@ class StudyForm(ConsoleForm):
 
 def _field(option: Option) -> forms.Field:
     words: dict[str, Any] = {
-        "label": option.name.replace("_", " ").capitalize(),
+        "label": option.label,
         "initial": option.default,
         "help_text": f"{option.help[0].upper()}{option.help[1:]}.",
     }
