@@ -103,13 +103,13 @@ def estimates(name: str, title: str, measured: Sequence[Measured]) -> Chart:
     y, group = 0, ""
     for m in measured:
         if m.group != group:
-            drawn.append(label(0, y + 12, m.group, size=10.5, fill_opacity=0.8))
+            drawn.append(label(0, y + 12, m.group, size=11, fill_opacity=0.8))
             group, y = m.group, y + 19
         drawn += _estimate(m, floor, y)
         y += 42
     for tick in _fifths(floor):
-        drawn.append(label(_at(tick, floor), y + 8, _signed(f"{tick:g}"), anchor=_end(tick, floor), size=10))
-    drawn.append(label(WIDTH / 2, y + 24, AXIS, anchor="middle", size=10))
+        drawn.append(label(_at(tick, floor), y + 8, _signed(f"{tick:g}"), anchor=_end(tick, floor), size=11))
+    drawn.append(label(WIDTH / 2, y + 24, AXIS, anchor="middle", size=11))
     said = "; ".join(f"{m.group} {m.label} {_estimated(m)}".strip() for m in measured)
     rows = [(m.group, m.label, *map(_rounded, (m.value, m.low, m.high)), m.n, m.reason) for m in measured]
     header = ("stage", "measure", "value", "low (95%)", "high (95%)", "items compared", "why")
@@ -170,7 +170,7 @@ def shares(name: str, title: str, groups: Mapping[str, Mapping[str, int]]) -> Ch
     y = 0
     for group, counts in groups.items():
         total = sum(counts.values())
-        drawn.append(label(0, y + 12, f"{group}, n = {total:,}", size=10.5, fill_opacity=0.8))
+        drawn.append(label(0, y + 12, f"{group}, n = {total:,}", size=11, fill_opacity=0.8))
         y += 19
         for category, count in counts.items():
             low, high = wilson(count, total) if total else (0.0, 1.0)
@@ -218,9 +218,9 @@ def days(name: str, title: str, stages: Mapping[str, Mapping[date, int]], *, las
         drawn += _columns(name, stage, f"{sum(counts.values()):,} in all", heights, names, number, y)
         y += ROW
     if span:
-        drawn.append(label(0, y + 6, f"{span[0].day} {span[0]:%b}", size=10))
+        drawn.append(label(0, y + 6, f"{span[0].day} {span[0]:%b}", size=11))
     if shown > 1:
-        newest = label(shown * _step(shown), y + 6, f"{span[-1].day} {span[-1]:%b}", size=10, anchor="end")
+        newest = label(shown * _step(shown), y + 6, f"{span[-1].day} {span[-1]:%b}", size=11, anchor="end")
         drawn += [newest] if shown * _step(shown) > 90 else []
     said = "; ".join(f"{stage}: {sum(counts.values()):,} in all" for stage, counts in stages.items())
     rows: list[tuple[Cell, ...]] = [
@@ -245,8 +245,8 @@ def times(name: str, title: str, stages: Mapping[str, Mapping[int, int]]) -> Cha
         drawn += _columns(name, stage, said, _binned(stages[stage], width), spans, number, y)
         drawn += _median(middle, width, y) if middle else []
         y += ROW
-    drawn.append(label(0, y + 6, "0 min", size=10))
-    drawn.append(label(WIDTH, y + 6, f"longer than {_minutes(BINS * width)} min", size=10, anchor="end"))
+    drawn.append(label(0, y + 6, "0 min", size=11))
+    drawn.append(label(WIDTH, y + 6, f"longer than {_minutes(BINS * width)} min", size=11, anchor="end"))
     timed = {stage: s for stage, s in found.items() if s}
     said = "; ".join(f"{stage}: median {s.minutes} minutes, n = {s.n:,}" for stage, s in timed.items())
     svg = picture(name, title, said, y + 12, defs(name, CATEGORIES[: len(found)]), *drawn)
@@ -274,7 +274,7 @@ def _columns(
             )
     if most:
         middle = (heights.index(most) + 0.5) * step
-        drawn.append(label(min(max(middle, 12), WIDTH - 12), top - 3, f"{most:,}", size=10, anchor="middle"))
+        drawn.append(label(min(max(middle, 12), WIDTH - 12), top - 3, f"{most:,}", size=11, anchor="middle"))
     return drawn
 
 

@@ -5,11 +5,13 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from annotation.differences import Run, differ, runs
 from annotation.forms import AnswerForm
 from annotation.models import Annotation, Assignment
 from annotation.protocols.base import Fields, Problem, Question, Stage
 
 LETTERS = ("A", "B")
+Writing = Mapping[str, Sequence[Run]]
 
 
 @dataclass(frozen=True)
@@ -46,11 +48,17 @@ class Step:
 
 @dataclass(frozen=True)
 class Card:
-    """An annotation to judge, blind: `letter` is its place on the screen, `value` what is stored for choosing it."""
+    """An annotation to judge, blind: `letter` is its place on the screen, `value` what is stored for choosing it.
+
+    writings: per group of texts, the question's part -> the text, marked where that of the card `beside` differs.
+    beside: the other card's letter, or "" when nothing is marked.
+    """
 
     letter: str
     value: str
     answer: Mapping[str, Any]
+    writings: Sequence[Writing] = ()
+    beside: str = ""
 
 
 @dataclass
@@ -96,12 +104,34 @@ def _text(name: str, label: str, fields: Fields, problems: Sequence[Problem]) ->
     return Text(name, label, fields.get(name, ""), [p for p in problems if p.field == name])
 
 
-def cards(assignment: Assignment) -> list[Card]:
-    """The annotations to judge in an order of this assignment's own, the same at every look."""
+def cards(assignment: Assignment, judged: Stage) -> list[Card]:
+    """The annotations of the stage `judged` in an order of this assignment's own, the same at every look."""
     answers = dict(Annotation.objects.filter(pk__in=assignment.judges).values_list("pk", "answer"))
     pairs = [(value, answers[pk]) for value, pk in zip(LETTERS, assignment.judges, strict=False)]
     Random(assignment.pk).shuffle(pairs)
-    return [Card(letter, value, answer) for letter, (value, answer) in zip(LETTERS, pairs, strict=False)]
+    fields = [judged.spread(answer) for _, answer in pairs]
+    shown = []
+    for letter, other, (value, answer), mine, theirs in zip(
+        LETTERS, reversed(LETTERS), pairs, fields, reversed(fields), strict=False
+    ):
+        writings = _writings(judged, mine, theirs)
+        is_marked = any(differ(list(writing.values())) for writing in writings)
+        shown.append(Card(letter, value, answer, writings, other if is_marked else ""))
+    return shown
+
+
+def _writings(stage: Stage, mine: Fields, theirs: Fields) -> list[Writing]:
+    """What was written, group by group, each text against the one in the same place of the other annotation."""
+    groups = [(q, i) for q in stage.questions if q.parts for i in range(q.at_most)]
+    found = [
+        {
+            part: runs(mine.get(name, ""), theirs.get(name, ""))
+            for part, _ in q.parts
+            for name in [f"{q.name}.{i}.{part}"]
+        }
+        for q, i in groups
+    ]
+    return [writing for writing in found if any(writing.values())]
 
 
 def dots(stage: Stage, assignments: Sequence[Assignment], current: int) -> list[Dot]:

@@ -28,8 +28,9 @@ class Spread:
 
     @property
     def minutes(self) -> str:
-        """Of seconds: the median with its interval."""
-        return f"{self.median / 60:.1f} ({self.low / 60:.1f} to {self.high / 60:.1f})"
+        """Of seconds: the median with its interval, to a tenth; below one minute to a hundredth."""
+        digits = 1 if self.median >= 60 else 2
+        return f"{self.median / 60:.{digits}f} ({self.low / 60:.{digits}f} to {self.high / 60:.{digits}f})"
 
 
 def spread(values: Mapping[int, int]) -> Spread | None:

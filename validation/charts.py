@@ -53,7 +53,7 @@ def labels(study: Study) -> Chart:
     groups = {f"{stage.title}: {m.name}": _votes(study, stage.name, m) for m in stage.measures}
     gold = dict.fromkeys(stage.measures[0].categories, 0)
     closed = Resolution.objects.filter(study=study).exclude(label="")
-    gold |= dict(closed.values_list("label").annotate(Count("pk")).order_by())
+    gold |= dict(closed.values_list("label").annotate(n=Count("*")).order_by())
     return charts.shares("labels", "Labels", {**groups, "Decided": gold})
 
 

@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from annotation import overview
+from annotation.differences import Run, differ, runs
 from annotation.models import Annotation, Event, Item, Study
 from annotation.protocols.base import Answer, Stage
 from validation.models import Resolution
@@ -16,10 +17,14 @@ LETTERS = "ABCDEFGH"
 
 @dataclass(frozen=True)
 class Said:
-    """An answer in words: what it comes to, and each question with what was chosen or written."""
+    """An answer in words: what it comes to, and each question with what was chosen or written.
+
+    beside: the letter of the annotation whose texts these differ from in the marked words, or "".
+    """
 
     headline: str
-    lines: Sequence[tuple[str, str]]
+    lines: Sequence[tuple[str, Sequence[Run]]]
+    beside: str = ""
 
 
 @dataclass(frozen=True)
@@ -151,23 +156,33 @@ class _Line:
             for letter, a in zip(LETTERS, map(self.by_id.get, annotation.assignment.judges), strict=False)
             if a
         ]
-        said = say(stage, annotation.answer)
+        other = self._beside(annotation) if letter else None
+        said = say(stage, annotation.answer, other.answer if other else None)
+        if other and differ([shown for _, shown in said.lines]):
+            said = replace(said, beside=self.letters[other.pk])
         return Moment(at, title, "answer", self.codes[annotation.worker_id], why, annotation, said, judged)
+
+    def _beside(self, annotation: Annotation) -> Annotation | None:
+        """The one to compare with: the first of the same stage, for which it is the second."""
+        same = [a for a in self.by_id.values() if a.stage == annotation.stage and a.pk in self.letters]
+        return next((a for a in same if a.pk != annotation.pk), None)
 
     def untold(self) -> list[Annotation]:
         """Answers that no event tells of."""
         return [a for a in self.by_id.values() if a.pk not in self.told]
 
 
-def say(stage: Stage, answer: Answer) -> Said:
-    """The answer in the words of the page it was given on."""
-    fields = stage.spread(answer)
-    lines: list[tuple[str, str]] = []
+def say(stage: Stage, answer: Answer, other: Answer | None = None) -> Said:
+    """The answer in the words of the page it was given on, its texts marked where those of `other` differ."""
+    fields, theirs = stage.spread(answer), stage.spread(other) if other else {}
+    lines: list[tuple[str, Sequence[Run]]] = []
     for question in stage.relevant(fields):
         chosen = [c.label for c in question.choices if c.value == fields.get(question.name)]
-        lines += [(question.text, label) for label in chosen]
+        lines += [(question.text, [Run(label)]) for label in chosen]
         for n in range(question.at_most):
-            texts = [(label, fields.get(f"{question.name}.{n}.{part}", "")) for part, label in question.parts]
+            named = [(label, f"{question.name}.{n}.{part}") for part, label in question.parts]
+            texts = [(label, runs(fields.get(name, ""), theirs.get(name, ""))) for label, name in named]
             lines += [(label, text) for label, text in texts if text]
-    headline = lines[0][1] if len(stage.questions) == 1 and lines else ", ".join(m.read(answer) for m in stage.measures)
+    is_one = len(stage.questions) == 1 and lines
+    headline = lines[0][1][0].text if is_one else ", ".join(m.read(answer) for m in stage.measures)
     return Said(headline, lines if len(stage.questions) > 1 else [])

@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.expressions import OrderBy
 from django.db.models.functions import Coalesce
 from django.http import QueryDict
 from django.utils.safestring import SafeString
@@ -51,16 +52,32 @@ class ItemFilter(forms.Form):
 
 
 def matching(study: Study, wanted: Mapping[str, str]) -> QuerySet[Item]:
-    """The items asked for, in the order asked for (else as imported), each with its number of counted `answers`."""
+    """The items asked for."""
+    return Item.objects.filter(_condition(study, wanted), study=study)
+
+
+def in_order(items: QuerySet[Item], sort: str) -> QuerySet[Item]:
+    """By a key of SORTS ("-" reverses; else as imported), each with its number of counted `answers`."""
     counted = Annotation.objects.filter(item=OuterRef("pk"), uncounted="").order_by().values("item")
-    answers = Coalesce(Subquery(counted.annotate(n=Count("pk")).values("n")), 0)
-    items = Item.objects.filter(_condition(study, wanted), study=study).select_related("resolution")
-    key = wanted.get("sort", "")
-    order = [
-        f.desc(nulls_last=True) if key.startswith("-") else f.asc(nulls_last=True)
-        for f in SORTS.get(key.removeprefix("-"), [])
-    ]
-    return items.annotate(answers=answers).order_by(*order, "pk")
+    answers = Coalesce(Subquery(counted.annotate(n=Count("*")).values("n")), 0)
+    return items.select_related("resolution").annotate(answers=answers).order_by(*_order(sort))
+
+
+def stretch(items: QuerySet[Item], sort: str, start: int, stop: int) -> QuerySet[Item]:
+    """Some of them in order, from `start` to before `stop`.
+
+    Items are wide, so their ids are sorted alone; and to sort by answers all are counted at once, not item by item.
+    """
+    ids = items.values("pk")
+    if sort.removeprefix("-") == "answers":
+        ids = ids.annotate(answers=Count("annotations", filter=Q(annotations__uncounted="")))
+    return in_order(Item.objects.filter(pk__in=ids.order_by(*_order(sort)).values("pk")[start:stop]), sort)
+
+
+def _order(sort: str) -> list[OrderBy | str]:
+    fields = SORTS.get(sort.removeprefix("-"), [])
+    is_reversed = sort.startswith("-")
+    return [*(f.desc(nulls_last=True) if is_reversed else f.asc(nulls_last=True) for f in fields), "pk"]
 
 
 def _condition(study: Study, wanted: Mapping[str, str]) -> Q:
@@ -135,9 +152,12 @@ class Chip:
 def facets(study: Study, query: QueryDict) -> dict[str, list[Chip]]:
     """The chips of every filter; one of which there is only one choice is left out."""
     counts = overview.progress_of([study])[study.pk]
-    roles = dict(study.items.values_list("role").annotate(Count("pk")).order_by("role"))
+    others = study.items.filter(role__in=[role for role in Item.Role.values if role != Item.Role.WORK])
+    roles = dict(others.values_list("role").annotate(n=Count("*")).order_by("role"))
+    if work := sum(counts.values()):
+        roles[Item.Role.WORK] = work
     closed = Resolution.objects.filter(study=study).exclude(label="")
-    labels = dict(closed.values_list("label").annotate(Count("pk")).order_by("label"))
+    labels = dict(closed.values_list("label").annotate(n=Count("*")).order_by("label"))
     found = {
         "state": [_chip(query, "state", p, words, counts[p], swatch(p)) for p, (words, *_) in PLACES.items()],
         "stage": [_chip(query, "stage", s.name, s.title) for s in study.protocol.stages],

@@ -41,7 +41,7 @@ def agreement_of(study: Study, stage: str, measure: str) -> AgreementReport:
     profiles = histogram(study, stage, measure)
     compared, set_aside = leave_out(profiles, [asked.categories.index(c) for c in asked.left_out])
     counted = Annotation.objects.filter(study=study, stage=stage, uncounted="")
-    counts = counted.aggregate(annotations=Count("pk"), workers=Count("worker", distinct=True))
+    by_worker = dict(counted.values_list("worker").annotate(n=Count("*")).order_by())
     percentage, kappa, alpha = (_estimate(compared, name, asked.level, set_aside) for name in MEASURES)
     return AgreementReport(
         study=study.slug,
@@ -49,8 +49,8 @@ def agreement_of(study: Study, stage: str, measure: str) -> AgreementReport:
         measure=measure,
         level=asked.level,
         items=sum(profiles.values()),
-        annotations=counts["annotations"],
-        workers=counts["workers"],
+        annotations=sum(by_worker.values()),
+        workers=len(by_worker),
         set_aside=set_aside,
         percent_agreement=percentage,
         fleiss_kappa=kappa,

@@ -37,5 +37,5 @@ def _profile(measure: Measure, answers: Sequence[Mapping[str, object]]) -> str:
 
 def histogram(study: Study, stage: str, measure: str) -> Histogram:
     """How many items have each profile: one GROUP BY, however large the study."""
-    rows = Tally.objects.filter(study=study, stage=stage, measure=measure).values_list("profile").annotate(Count("pk"))
+    rows = Tally.objects.filter(study=study, stage=stage, measure=measure).values_list("profile").annotate(n=Count("*"))
     return {tuple(int(n) for n in profile.split(",")): items for profile, items in rows}

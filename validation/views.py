@@ -12,7 +12,7 @@ from annotation.views.pages import for_team, show
 from annotation.views.tables import ROWS, changed, headings, page_number
 from validation import charts
 from validation.evidence import evidence_of
-from validation.items import COLUMNS, ItemFilter, csv_rows, facets, matching, rows
+from validation.items import COLUMNS, ItemFilter, csv_rows, facets, in_order, matching, rows, stretch
 
 ITEMS = "validation/items.html"
 MORE = "more-rows"  # the id of what "show more" replaces
@@ -25,11 +25,11 @@ def items(request: HttpRequest, study: Study) -> HttpResponseBase:
     form = ItemFilter(study, request.GET)
     if not form.is_valid():
         return show(request, study, ITEMS, {"form": form}, region="validation/_items.html", status=422)
-    found = matching(study, form.cleaned_data)
+    found, sort = matching(study, form.cleaned_data), form.cleaned_data["sort"]
     if request.GET.get("format") == "csv":
-        return table(f"{study.slug}-items.csv", csv_rows(study, found))
+        return table(f"{study.slug}-items.csv", csv_rows(study, in_order(found, sort)))
     page = page_number(request.GET)
-    shown = rows(study, found[(page - 1) * ROWS : page * ROWS + 1])
+    shown = rows(study, stretch(found, sort, (page - 1) * ROWS, page * ROWS + 1))
     context = {
         "rows": shown[:ROWS],
         "columns": len(COLUMNS),
@@ -41,7 +41,7 @@ def items(request: HttpRequest, study: Study) -> HttpResponseBase:
         "form": form,
         "total": found.count(),
         "facets": facets(study, request.GET),
-        "headings": headings(request.GET, COLUMNS, form.cleaned_data["sort"]),
+        "headings": headings(request.GET, COLUMNS, sort),
         "csv": changed(request.GET, format="csv"),
         "is_filtered": any(form.cleaned_data[name] for name in ("q", "state", "stage", "role", "label")),
     }

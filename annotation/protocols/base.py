@@ -204,6 +204,11 @@ class Option:
     at_most: float = 1_000_000
     read: Callable[[str], object] | None = None
 
+    @property
+    def label(self) -> str:
+        """The name as people read it."""
+        return self.name.replace("_", " ").capitalize()
+
     def parse(self, given: object) -> int | float | str:
         """Turn what a person typed into a value. Raises BadOption."""
         text = str(given)

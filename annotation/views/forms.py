@@ -57,7 +57,7 @@ class StudyForm(ConsoleForm):
 def _field(option: Option, protocol: Protocol) -> forms.Field:
     words: dict[str, Any] = {
         "required": False,
-        "label": option.name.replace("_", " ").capitalize(),
+        "label": option.label,
         "initial": protocol.read_options({})[option.name],
         "help_text": f"{option.help[0].upper()}{option.help[1:]}.",
     }

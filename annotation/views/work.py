@@ -272,7 +272,7 @@ def _page(
     fields: Fields = assignment.draft or {}
     if problems is None:
         problems = screen.while_writing(_problems(stage, assignment), fields)
-    cards = screen.cards(assignment) if stage.judges else []
+    cards = screen.cards(assignment, sitting.study.protocol.stage(stage.judges)) if stage.judges else []
     context = {
         "token": token,
         "sitting": sitting,

@@ -5,8 +5,8 @@
   const remember = (theme) => { try { localStorage.setItem("theme", theme); } catch { /* private mode: not remembered */ } };
   if (remembered()) root.dataset.theme = remembered();
 
-  const isDark = () =>
-    root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const isDark = () => root.dataset.theme ? root.dataset.theme === "dark" : system.matches;
 
   addEventListener("DOMContentLoaded", () => {
     const button = document.querySelector("[data-theme-switch]");
@@ -18,6 +18,7 @@
       remember(root.dataset.theme);
       name();
     });
+    system.addEventListener("change", name);
     name();
   });
 })();

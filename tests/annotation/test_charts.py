@@ -136,7 +136,7 @@ def test_only_the_last_days_are_drawn_and_the_table_has_all():
 def test_minutes_show_the_median_with_its_interval():
     chart = charts.times("t", "Minutes", {"Find": dict.fromkeys(range(1, 101), 1), "Judge": {}})
     assert texts(chart.svg) == [
-        *["Find", "median 0.8 (0.7 to 1.0) min", "10"],
+        *["Find", "median 0.84 (0.67 to 1.02) min", "10"],
         *["Judge", "not timed yet", "0 min", "longer than 2.3 min"],
     ]
     assert chart.rows == (("Find", 100, 0.84, 0.67, 1.02, 0.43, 1.25),)

@@ -280,7 +280,7 @@ def test_settings_show_the_protocol_its_source_the_options_and_the_team(client, 
     for said in (
         "CREPE, version 1",
         "Yu, Min, Zettlemoyer",
-        "<dt>items_per_sitting</dt><dd><strong>1</strong>",
+        "<dt>Items per sitting</dt><dd><strong>1</strong>",
         "maria",
     ):
         assert said in page

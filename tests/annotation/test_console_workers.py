@@ -159,16 +159,20 @@ def test_a_worker_who_is_not_there_is_404(client, study, number):
 
 
 def test_the_enrolment_link_is_shown_while_it_is_open(client, study):
-    link = html.escape(links.enrolment_link(study))
-    assert link not in client.get(address("workers", study)).content.decode()
+    def shown():
+        return re.findall(r'/join/([^/"]+)/', client.get(address("workers", study)).content.decode())
+
+    assert shown() == []
     client.post(address("enrolment", study), {"do": "open"})
-    assert link in client.get(address("workers", study)).content.decode()
+    [first] = shown()
+    assert links.study_of(first) == study
     client.post(address("enrolment", study), {"do": "renew"})
-    renewed = client.get(address("workers", study)).content.decode()
-    assert link not in renewed
-    assert "/join/" in renewed
+    [renewed] = shown()
+    assert links.study_of(renewed) == study
+    with pytest.raises(LinkRevoked):
+        links.study_of(first)
     client.post(address("enrolment", study), {"do": "close"})
-    assert "/join/" not in client.get(address("workers", study)).content.decode()
+    assert shown() == []
     assert client.post(address("enrolment", study), {"do": "sell"}).status_code == 422
 
 

@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from annotation import leasing, links, qualification, submission
 from annotation.models import Annotation, Assignment, Sitting, Worker
-from tests.factories import NORMAL_ANSWER, make_items, make_sitting, make_study, make_worker
+from tests.factories import FALSE_ANSWER, NORMAL_ANSWER, make_items, make_sitting, make_study, make_worker
+from tests.people import answer
 
 pytestmark = pytest.mark.django_db
 NORMAL = {"question": "usable", "response": "informative", "wrong": "no"}
@@ -212,6 +213,29 @@ def test_a_validator_sees_both_annotations_blind_and_the_letter_that_is_stored_i
         assert shown[keys["B"].upper()] == "The question assumes something wrong"
         orders.add(keys["A"])
     assert orders == {"a", "b"}
+
+
+def test_where_both_annotations_have_writings_a_validator_sees_which_words_differ(client):
+    """In CREPE validators judge different labels; a protocol may let them judge two texts."""
+    study = make_study(items_per_sitting=1)
+    make_items(study, 1)
+    pair = FALSE_ANSWER["pairs"][0]
+    other = {**FALSE_ANSWER, "pairs": [{**pair, "presupposition": "Power plants keep current."}]}
+    for code, given in (("ann", NORMAL_ANSWER), ("ben", FALSE_ANSWER)):
+        answer(study, code, given)
+    cat = make_worker(study, "cat")
+    sitting = leasing.lease(cat, study, "validate", at=timezone.now())[0]
+    page = client.get(address("work", cat, sitting.pk, 1)).content.decode()
+    assert "<mark>" not in page
+    Annotation.objects.filter(worker__code="ann").update(answer=other)
+    page = client.get(address("work", cat, sitting.pk, 1)).content.decode()
+    assert sorted(re.findall(r"<dd>(.*?)</dd>", page)) == [
+        *[pair["correction"]] * 2,
+        "Power plants <mark>keep</mark> current.",
+        "Power plants <mark>store</mark> current.",
+    ]
+    assert "A differs in the underlined words." in page
+    assert "B differs in the underlined words." in page
 
 
 @pytest.mark.parametrize("size", [1, 10])

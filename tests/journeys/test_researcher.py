@@ -4,6 +4,8 @@ import json
 from urllib.parse import urlsplit
 
 import pytest
+from django.core.files.base import ContentFile
+from django.utils import timezone
 from playwright.sync_api import expect
 
 from annotation import jobs
@@ -62,21 +64,56 @@ def no_sideways_scroll(page):
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
 
+def examine(page, axe, path):
+    """No barrier and no sideways scroll, wide and narrow, light and dark; a picture of both widths."""
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 800})
+        picture(page, path.with_name(f"{path.name}-{width}.png"))
+        no_sideways_scroll(page)
+        for scheme in ("dark", "light"):
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            axe(page)
+
+
 def test_every_page_is_free_of_barriers_wide_and_narrow_light_and_dark(page, study, axe, screenshots):
     page.goto("/accounts/login/")
-    axe(page)
+    examine(page, axe, screenshots / "log-in")
     log_in(page)
     for path in [*PAGES, f"/studies/plants/items/{study.items.get(ref='q3').pk}/"]:
         page.goto(path)
         all_there(page)
         name = path.strip("/").replace("/", "-").replace("studies-plants", "study")
-        for width in (1280, 390):
-            page.set_viewport_size({"width": width, "height": 800})
-            picture(page, screenshots / f"{name}-{width}.png")
-            no_sideways_scroll(page)
-            for scheme in ("dark", "light"):
-                page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-                axe(page)
+        examine(page, axe, screenshots / name)
+
+
+def test_the_tables_behind_the_pictures_are_free_of_barriers(page, study, axe, screenshots):
+    log_in(page, "/studies/plants/")
+    all_there(page)
+    for summary in page.locator(".figure summary").all():
+        summary.click()
+    expect(page.locator(".figure table:visible")).to_have_count(4)
+    examine(page, axe, screenshots / "study-tables")
+
+
+def test_the_pages_that_follow_a_form_are_free_of_barriers(page, study, axe, screenshots):
+    log_in(page, "/studies/plants/workers/")
+    page.get_by_role("button", name="New link for W001").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("A personal link for W001")
+    examine(page, axe, screenshots / "study-links")
+    bad = f"{json.dumps(ROW)}\n{{not json\n".encode()
+    for name, kind, options, said in (
+        ("failed", "import_items", {"skip_bad": False}, "Nothing was kept"),
+        ("skipped", "import_items", {"skip_bad": True}, "Rows that were skipped"),
+        ("done", "export_gold", {}, "Download 1 row"),
+    ):
+        file = ContentFile(bad, name="pairs.jsonl") if kind == "import_items" else None
+        job = jobs.ask(study, kind, by=study.team.get(), at=timezone.now(), options=options, file=file)
+        page.goto(f"/studies/plants/data/{job.pk}/")
+        expect(page.get_by_text("Waiting for a background worker.")).to_be_visible()
+        examine(page, axe, screenshots / "study-job-waiting")
+        jobs.run(job.pk)
+        expect(page.get_by_text(said)).to_be_visible()
+        examine(page, axe, screenshots / f"study-job-{name}")
 
 
 def test_nothing_scrolls_sideways_on_the_narrowest_screen(new_page, study):

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation import leasing, submission
-from annotation.models import Event, Item
+from annotation.models import Annotation, Event, Item
 from tests.factories import FALSE_ANSWER, FILTER_ANSWER, LONG_AGO, NORMAL_ANSWER, make_items, make_sitting, make_study
 from tests.people import answer, make_researcher
 from validation.agreement import NO_PAIRS
@@ -84,6 +84,15 @@ def text_of(response):
 def test_items_are_found_by_what_the_address_says(client, study, query, found):
     settle(study)
     assert refs(items(client, study, query)) == found
+
+
+def test_answers_are_sorted_by_how_many_count_also_beyond_the_first_page(client, study):
+    make_items(study, 30)
+    for code in ("ann", "ben"):
+        answer(study, code, *[NORMAL_ANSWER] * 3)
+    Annotation.objects.filter(item__ref="q1", worker__code="ben").update(uncounted="late")
+    assert refs(items(client, study, "?sort=-answers"))[:4] == ["q2", "q3", "q1", "q4"]
+    assert refs(items(client, study, "?sort=answers&page=2")) == ["q29", "q30", "q1", "q2", "q3"]
 
 
 @pytest.mark.parametrize(
@@ -230,6 +239,17 @@ def test_the_evidence_shows_the_texts_the_verdicts_the_reason_and_the_gold(clien
     ):
         assert said in text
     assert "ann" not in re.findall(r"\w+", text)
+
+
+def test_the_evidence_marks_the_words_in_which_two_writings_differ(client, study):
+    make_items(study, 1)
+    answer(study, "ann", FALSE_ANSWER)
+    pair = {**FALSE_ANSWER["pairs"][0], "presupposition": "Power plants keep <current>."}
+    answer(study, "ben", {**FALSE_ANSWER, "pairs": [pair]})
+    page = evidence(client, study, "q1").content.decode()
+    marked = [re.sub(r"</?mark>", "*", line) for line in re.findall(r"<dd>(.*?)</dd>", page) if "<mark>" in line]
+    assert marked == ["Power plants *store* current.", "Power plants *keep &lt;*current*&gt;*."]
+    assert re.findall(r"(\w) differs in the underlined words", page) == ["B", "A"]
 
 
 def test_every_event_of_the_item_is_told(client, study):
