@@ -100,7 +100,7 @@ def _do(job: Job, path: Path) -> dict[str, Any]:
 
 def _claim(job_id: int, at: datetime) -> bool:
     free = Q(state=Job.State.QUEUED) | Q(state=Job.State.RUNNING, heard_at__lt=at - SILENT)
-    claimed = Job.objects.filter(free, pk=job_id).update(state=Job.State.RUNNING, heard_at=at, done=0)
+    claimed = Job.objects.filter(free, pk=job_id).update(state=Job.State.RUNNING, started_at=at, heard_at=at, done=0)
     return bool(claimed)
 
 

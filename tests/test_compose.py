@@ -19,7 +19,7 @@ def test_all_that_stays_up_has_a_health_check():
     words = {
         "web": "/healthz",
         "worker": "inspect ping",
-        "beat": "celerybeat-schedule",
+        "beat": "touchstone/beat",
         "postgres": "touchstone",
         "redis": "ping",
     }

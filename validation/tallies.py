@@ -2,13 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from django.db.models import Count
 
 from annotation.models import Item, Study
 from annotation.protocols.base import Counted, Measure
-from validation.agreement import Histogram
 from validation.models import Tally
+
+if TYPE_CHECKING:
+    from validation.agreement import Histogram  # numpy, which neither collecting nor most of Celery needs
 
 
 def recount(study: Study, items: Iterable[Item], counted: Mapping[int, Sequence[Counted]]) -> None:
@@ -35,7 +38,7 @@ def _profile(measure: Measure, answers: Sequence[Mapping[str, object]]) -> str:
     return ",".join(str(votes[category]) for category in measure.categories)
 
 
-def histogram(study: Study, stage: str, measure: str) -> Histogram:
+def histogram(study: Study, stage: str, measure: str) -> "Histogram":
     """How many items have each profile: one GROUP BY, however large the study."""
     rows = Tally.objects.filter(study=study, stage=stage, measure=measure).values_list("profile").annotate(n=Count("*"))
     return {tuple(int(n) for n in profile.split(",")): items for profile, items in rows}

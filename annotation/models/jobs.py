@@ -30,6 +30,7 @@ class Job(models.Model):
     error = models.TextField(blank=True)
     asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="jobs")
     asked_at = models.DateTimeField()
+    started_at = models.DateTimeField(null=True, blank=True)
     # Written while running; a running job that has been silent for long was killed and is started again.
     heard_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)

@@ -5,7 +5,9 @@ Two generators work independently; validators judge where they differ (Appendix 
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from math import isfinite
 from random import Random
 from typing import Any
 
@@ -351,12 +353,14 @@ def read_row(row: Mapping[str, Any]) -> Item:
 
 
 def _number(value: object) -> int | float:
+    """A number, or the text of one, as CSV has it."""
     if isinstance(value, str):
-        try:
-            return int(value)
-        except ValueError:
-            raise BadRow("'score' must be a number") from None
-    if isinstance(value, bool) or not isinstance(value, int | float):
+        with suppress(ValueError):
+            value = int(value)
+    if isinstance(value, str):
+        with suppress(ValueError):
+            value = float(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
         raise BadRow("'score' must be a number")
     return value
 

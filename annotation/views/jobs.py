@@ -41,9 +41,9 @@ class Shown:
 
 def _left(job: Job) -> str:
     """At the pace so far, rounded up."""
-    if not (job.state == Job.State.RUNNING and job.heard_at and job.done and job.total > job.done):
+    if not (job.state == Job.State.RUNNING and job.started_at and job.heard_at and job.done and job.total > job.done):
         return ""
-    seconds = (job.heard_at - job.asked_at).total_seconds() * (job.total - job.done) / job.done
+    seconds = (job.heard_at - job.started_at).total_seconds() * (job.total - job.done) / job.done
     return f"about {ceil(seconds / 60)} min left" if seconds > 90 else f"about {ceil(seconds / 10) * 10} s left"
 
 

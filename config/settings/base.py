@@ -121,7 +121,8 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "celerybeat-schedule")
+CELERY_BEAT_SCHEDULER = "config.beat.Scheduler"
+BEAT_FILE = VAR_DIR / "beat"
 CELERY_BEAT_SCHEDULE = {
     "expire leases": {"task": "annotation.tasks.expire_leases", "schedule": 30.0},
     "resume jobs": {"task": "annotation.tasks.resume_jobs", "schedule": 60.0},

@@ -204,6 +204,8 @@ def test_a_verdict_is_one_of_three(answer, fine):
         ({"id": "1", "question": "Q?", "comment": " "}, "'comment' is missing or not a text"),
         ({"id": "1", "question": "Q?\x00", "comment": "C"}, "'question' holds a NUL character"),
         ({"id": "1", "question": "Q?", "comment": "C", "score": "many"}, "'score' must be a number"),
+        ({"id": "1", "question": "Q?", "comment": "C", "score": "inf"}, "'score' must be a number"),
+        ({"id": "1", "question": "Q?", "comment": "C", "score": True}, "'score' must be a number"),
         ({"id": "1", "question": "Q?", "comment": "C", "split": 3}, "'split' must be a text"),
         ({"id": "1", "question": "Q?", "comment": "C", "meta": "x"}, "'meta' must be an object"),
         (
@@ -262,3 +264,8 @@ def test_gold_rows_carry_exactly_the_papers_keys():
         "raw_corrections",
         "passages",
     ]
+
+
+@pytest.mark.parametrize(("given", "kept"), [("12", 12), ("1.5", 1.5), (" 3 ", 3), ("-2e1", -20.0), (7, 7), (0.5, 0.5)])
+def test_a_score_is_a_number_however_the_file_writes_it(given, kept):
+    assert CREPE.read_row({"id": "1", "question": "Q?", "comment": "C", "score": given}).payload["score"] == kept
