@@ -140,7 +140,8 @@ def test_what_is_left_is_reckoned_at_the_pace_so_far(client, study, maria):
         "state": "running",
         "done": 1_000,
         "total": 4_000,
-        "asked_at": now - timedelta(minutes=1),
+        "asked_at": now - timedelta(minutes=30),  # it waited for a worker first
+        "started_at": now - timedelta(minutes=1),
         "heard_at": now,
     }
     job = make_job(study, maria, **fields)
