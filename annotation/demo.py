@@ -1,5 +1,6 @@
-"""What `make demo` shows: two studies of real pairs, of which a simulated crowd has done a part over the last days."""
+"""What `make demo` shows: studies of real pairs, of which a simulated crowd has done a part over the last days."""
 
+import json
 import secrets
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -17,6 +18,8 @@ BY = "demo"
 DATA = settings.BASE_DIR / "data"
 DAYS = 6
 NAME = "researcher"
+SLOPPY = simulation.Habit(0.6, pace=0.6)
+CHEATING = simulation.Habit(0.5, pace=0.15, repeats=True)
 Progress = Callable[[int], None]
 
 
@@ -38,6 +41,33 @@ def load(password_file: Path, *, at: datetime, progress: Callable[[str], None]) 
         _import(study, "truthfulqa_pairs.jsonl", at)
         study.team.add(researcher)
         _crowd(study, workers=10, accuracy=0.8, annotations=420, at=at)
+    if not Study.objects.filter(slug="crowd").exists():
+        progress("Loading 160 pairs once more, with good, sloppy and cheating people to tell apart")
+        _watched_crowd(researcher, at)
+
+
+def _watched_crowd(researcher: User, at: datetime) -> None:
+    """A study with hidden gold and CREPE's rule of removal: seven work well, two are sloppy, and one cheats."""
+    options = {"items_per_sitting": 5, "gold_rate": 0.2, "pay_per_sitting": 1.3}
+    study = _study("crowd", "CREPE: whom to trust", at, **options)
+    rows = [json.loads(line) for line in (DATA / "truthfulqa_gold160.jsonl").read_text().splitlines()]
+    for role, some in (("work", rows[:120]), ("gold", rows[120:])):
+        import_items(study, some, role=role, by=BY, at=at - timedelta(days=DAYS))
+    study.team.add(researcher)
+    careful = simulation.Habit(0.98)
+    habits = dict.fromkeys(range(1, 8), careful) | {8: SLOPPY, 9: SLOPPY, 10: CHEATING}
+    began = at - timedelta(days=DAYS - 1)
+    for workers, stage in ((10, "generate"), (7, "validate")):
+        began += timedelta(days=1)
+        simulation.simulate(
+            study,
+            workers=workers,
+            accuracy=1,
+            habits=habits,
+            seed=1,
+            stages=[stage],
+            clock=partial(_moment, began, timedelta(minutes=12), 0),
+        )
 
 
 def _researcher(password_file: Path) -> User:
@@ -52,8 +82,8 @@ def _researcher(password_file: Path) -> User:
     return user
 
 
-def _study(slug: str, title: str, at: datetime) -> Study:
-    return create_study(slug, "crepe", title=title, options={}, by=BY, at=at - timedelta(days=DAYS))
+def _study(slug: str, title: str, at: datetime, **options: object) -> Study:
+    return create_study(slug, "crepe", title=title, options=options, by=BY, at=at - timedelta(days=DAYS))
 
 
 def _import(study: Study, name: str, at: datetime) -> None:

@@ -128,7 +128,6 @@ def _commands(port: int) -> dict[str, str]:
     """The web server, and a worker with beat: name -> what Python is to run."""
     web = f"gunicorn config.wsgi --bind 127.0.0.1:{port} --worker-class gthread --threads 4 --no-control-socket"
     # Threads share one process: the whole demo stays small, and one writer at a time is all SQLite takes.
-    # Beat keeps no file: its shelf may be found half written after a kill, and every interval may start anew.
     worker = "celery --quiet -A config worker --beat --pool threads -c 2"
     worker += " --without-gossip --without-mingle --without-heartbeat"  # for workers among others; this one is alone
     return {"web server": f"{web} --log-level warning", "Celery worker": f"{worker} --loglevel warning"}
