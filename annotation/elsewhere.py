@@ -70,7 +70,8 @@ def import_annotations(
     alone. Raises BadFile for bad rows, unless `skip_bad`; then nothing is kept. Live work on the study waits meanwhile.
     """
     Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-    deque(study.items.work().order_by("pk").select_for_update().values_list("pk").iterator(), maxlen=0)  # in the one order
+    in_order = study.items.work().order_by("pk").select_for_update()
+    deque(in_order.values_list("pk").iterator(), maxlen=0)
     people, counts, read = People(study, by=by, at=at), Counts(), 0
     for batch in batched(read_rows(source), BATCH):
         bad: dict[int, object] = {}
