@@ -140,6 +140,6 @@ def _let_in(study: Study, items: list[Item], chunk: list[Annotation], by: str, w
 
 def _advance(study: Study, items: list[Item], annotations: int, events: list[Event], at: datetime) -> Effect:
     work = [item for item in items if item.role == Item.Role.WORK]
-    before = sum(item.open_seats for item in work)
+    before = {item.pk: item.open_seats for item in work}
     record(events + advance(study, work, at=at, anew=True))
-    return Effect(annotations, len(items), max(0, sum(item.open_seats for item in work) - before))
+    return Effect(annotations, len(items), sum(max(0, item.open_seats - before[item.pk]) for item in work))

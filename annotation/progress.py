@@ -23,8 +23,11 @@ class Seats:
     taken: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
 
 
-def seats_of(items: Collection[Item]) -> dict[int, Seats]:
-    """Every taken seat of these items, in one query; counted answers in order of submission."""
+def seats_of(items: Collection[Item], without: Collection[int] = ()) -> dict[int, Seats]:
+    """Every taken seat of these items, in one query; counted answers in order of submission.
+
+    without: workers who are thought away, with their seats, their answers, and judgements of these.
+    """
     seats: dict[int, Seats] = defaultdict(Seats)
     if not items:
         return seats
@@ -32,10 +35,21 @@ def seats_of(items: Collection[Item]) -> dict[int, Seats]:
         Assignment.objects.filter(item__in=items, seat__isnull=False)
         .order_by("annotation__submitted_at", "annotation__pk")
         .values_list(
-            "item_id", "stage", "seat", "judges", "annotation__pk", "annotation__answer", "annotation__uncounted"
+            "item_id",
+            "stage",
+            "seat",
+            "judges",
+            "annotation__pk",
+            "annotation__answer",
+            "annotation__uncounted",
+            "worker_id",
         )
     )
-    for item_id, stage, seat, judges, annotation_id, answer, uncounted in rows:
+    gone: set[int] = set()
+    for item_id, stage, seat, judges, annotation_id, answer, uncounted, worker in rows:
+        if worker in without or (annotation_id and gone.intersection(judges)):
+            gone.add(annotation_id)
+            continue
         seats[item_id].taken[stage].add(seat)  # type: ignore[arg-type]  # null was filtered out
         if uncounted == "":
             seats[item_id].counted.append(Counted(annotation_id, stage, answer, tuple(judges)))

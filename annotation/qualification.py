@@ -78,7 +78,7 @@ def score(sitting: Sitting, annotations: Sequence[Annotation], *, at: datetime) 
     if right < mark * total - 1e-9:
         why = f"{right} of {total} answers were right; {mark:.0%} are needed."
         decide(attempt, passed=False, by=SYSTEM, why=why, at=at)
-    elif study.options.get("review_tests") == "on" and any(stage.writings(a.answer) for a in annotations):
+    elif study.options.get("review_tests") == "on" and any(stage.texts(a.answer) for a in annotations):
         ATTEMPT.move([attempt], Attempt.State.REVIEW)
         QUALIFICATION.move([attempt.qualification], Qualification.State.REVIEW, changed_at=at)
     else:

@@ -102,6 +102,14 @@ def apply_work(
     )
 
 
+def reinstate_work(
+    enrolment: Enrolment, *, by: str, why: str, at: datetime, progress: exclusion.Progress = lambda done, total: None
+) -> Effect:
+    """Let the worker's held and excluded work count again, where nobody has taken its seat. May be called again."""
+    mine = Annotation.objects.filter(study=enrolment.study, worker=enrolment.worker).values_list("pk", flat=True)
+    return exclusion.reinstate(enrolment.study, list(mine), by=by, why=why, at=at, progress=progress)
+
+
 @transaction.atomic
 def propose(
     enrolment: Enrolment, *, rule: str, numbers: Mapping[str, object], why: str, work: str, at: datetime

@@ -136,7 +136,7 @@ def _work(person: Person, sitting: Sitting, seconds: Sequence[int], leased_at: d
         assignment.first_opened_at, assignment.active_seconds = opened_at, active
         opened_at += timedelta(seconds=active)
         answer = _answer(person, assignment)
-        written = sum(len(text) for text in stage.writings(answer))
+        written = sum(len(text) for text in stage.texts(answer))
         if written and sitting.study.options.get("signs") == "on":
             assignment.signs = (
                 {"pasted": written, "typed": 0} if person.habit.repeats else {"pasted": 0, "typed": written}

@@ -113,19 +113,21 @@ SELECT id, study_id, 'settled', 'false presupposition',
     "raw_corrections": ["Number is red.", "The number is red."]}', 'Both generators gave the same label.', now()
 FROM annotation_item WHERE study_id = %(study)s;
 INSERT INTO annotation_worker (code, link_serial, created_at) VALUES ('files-1', 0, now()), ('files-2', 0, now());
-INSERT INTO annotation_enrolment (study_id, worker_id, number, created_at)
-SELECT %(study)s, id, row_number() OVER (ORDER BY id), now() FROM annotation_worker WHERE code IN ('files-1', 'files-2');
-INSERT INTO annotation_sitting (study_id, worker_id, stage, state, leased_until, opened_at, closed_at)
-SELECT %(study)s, id, 'generate', 'submitted', now(), now(), now() FROM annotation_worker WHERE code IN ('files-1', 'files-2');
+INSERT INTO annotation_enrolment (study_id, worker_id, number, state, taken, note, created_at)
+SELECT %(study)s, id, row_number() OVER (ORDER BY id), 'active', 0, '', now() FROM annotation_worker WHERE code IN ('files-1', 'files-2');
+INSERT INTO annotation_sitting (study_id, worker_id, stage, purpose, state, leased_until, opened_at, closed_at)
+SELECT %(study)s, id, 'generate', 'work', 'submitted', now(), now(), now() FROM annotation_worker WHERE code IN ('files-1', 'files-2');
 WITH i AS (SELECT id FROM annotation_item WHERE study_id = %(study)s ORDER BY id LIMIT %(annotations)s / 2),
      s AS (SELECT id, worker_id, row_number() OVER (ORDER BY id) - 1 AS seat FROM annotation_sitting WHERE study_id = %(study)s),
      a AS (INSERT INTO annotation_assignment
-             (sitting_id, item_id, worker_id, stage, seat, state, judges, active_seconds, draft_page, draft_edit, closed_at)
-           SELECT s.id, i.id, s.worker_id, 'generate', s.seat, 'submitted', '[]', 30, '', 0, now() FROM i CROSS JOIN s
+             (sitting_id, item_id, worker_id, stage, role, attempt, seat, state, judges, active_seconds, draft_page, draft_edit,
+              signs, closed_at)
+           SELECT s.id, i.id, s.worker_id, 'generate', 'work', 0, s.seat, 'submitted', '[]', 30, '', 0, '{}', now() FROM i CROSS JOIN s
            RETURNING id, item_id, worker_id)
 INSERT INTO annotation_annotation
-  (study_id, item_id, worker_id, assignment_id, stage, answer, uncounted, protocol_version, active_seconds, submitted_at)
+  (study_id, item_id, worker_id, assignment_id, stage, answer, uncounted, judged, protocol_version, active_seconds,
+   signs, submitted_at)
 SELECT %(study)s, item_id, worker_id, id, 'generate',
   '{"label": "false presupposition", "reason": null,
-    "pairs": [{"presupposition": "Number is blue.", "correction": "Number is red."}]}', '', 1, 30, now() FROM a
+    "pairs": [{"presupposition": "Number is blue.", "correction": "Number is red."}]}', '', false, 1, 30, '{}', now() FROM a
 """

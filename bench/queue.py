@@ -22,16 +22,16 @@ SELECT %s, 'q' || n, 'work', jsonb_build_object('id', 'q' || n, 'question', 'Why
 FROM generate_series(1, %s) n
 """
 SITTINGS = """
-INSERT INTO annotation_sitting (study_id, worker_id, stage, state, leased_until, opened_at, closed_at)
-SELECT %s, %s, 'generate', 'submitted', %s, %s, %s FROM generate_series(1, %s)
+INSERT INTO annotation_sitting (study_id, worker_id, stage, purpose, state, leased_until, opened_at, closed_at)
+SELECT %s, %s, 'generate', 'work', 'submitted', %s, %s, %s FROM generate_series(1, %s)
 """
 BEHIND = """
 WITH s AS (SELECT id, row_number() OVER (ORDER BY id) AS n FROM annotation_sitting WHERE study_id = %s AND worker_id = %s),
      i AS (SELECT id, row_number() OVER (ORDER BY id) AS n FROM annotation_item WHERE study_id = %s ORDER BY id LIMIT %s),
-     a AS (INSERT INTO annotation_assignment (sitting_id, item_id, worker_id, stage, seat, state, judges, active_seconds, draft_page, draft_edit, closed_at)
-           SELECT s.id, i.id, %s, 'generate', 0, 'submitted', '[]', 30, '', 0, %s FROM s JOIN i USING (n) RETURNING id, item_id),
-     w AS (INSERT INTO annotation_annotation (study_id, item_id, worker_id, assignment_id, stage, answer, uncounted, protocol_version, submitted_at)
-           SELECT %s, item_id, %s, id, 'generate', '{"label": "normal", "reason": null, "pairs": []}', '', 1, %s FROM a)
+     a AS (INSERT INTO annotation_assignment (sitting_id, item_id, worker_id, stage, role, attempt, seat, state, judges, active_seconds, draft_page, draft_edit, signs, closed_at)
+           SELECT s.id, i.id, %s, 'generate', 'work', 0, 0, 'submitted', '[]', 30, '', 0, '{}', %s FROM s JOIN i USING (n) RETURNING id, item_id),
+     w AS (INSERT INTO annotation_annotation (study_id, item_id, worker_id, assignment_id, stage, answer, uncounted, judged, protocol_version, signs, submitted_at)
+           SELECT %s, item_id, %s, id, 'generate', '{"label": "normal", "reason": null, "pairs": []}', '', false, 1, '{}', %s FROM a)
 UPDATE annotation_item SET open_seats = 1 WHERE id IN (SELECT id FROM i)
 """
 

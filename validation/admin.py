@@ -3,7 +3,7 @@
 from django.contrib import admin
 
 from annotation.admin import ReadOnly
-from validation.models import Resolution, Tally
+from validation.models import Resolution, Score, Tally, Writing, WritingKey
 
 
 @admin.register(Tally)
@@ -20,3 +20,25 @@ class ResolutionAdmin(ReadOnly):
     search_fields = ("item__ref", "label")
     list_filter = ("study", "outcome", "label")
     list_select_related = ("item", "study")
+
+
+@admin.register(Score)
+class ScoreAdmin(ReadOnly):
+    list_display = ("enrolment", "study", "stage", "annotations", "decided", "invalid", "scored_at")
+    search_fields = ("enrolment__worker__code",)
+    list_filter = ("study", "stage")
+    list_select_related = ("enrolment", "study")
+
+
+@admin.register(Writing)
+class WritingAdmin(ReadOnly):
+    list_display = ("annotation", "position", "copied", "copy_of")
+    search_fields = ("annotation__item__ref",)
+    list_select_related = ("annotation", "copy_of")
+
+
+@admin.register(WritingKey)
+class WritingKeyAdmin(ReadOnly):
+    list_display = ("key", "writing")
+    search_fields = ("key",)
+    list_select_related = ("writing",)

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from annotation.models import Item, Study
+from annotation.models import Annotation, Enrolment, Item, Study
 
 
 class Tally(models.Model):
@@ -58,3 +58,99 @@ class Resolution(models.Model):
 
     def __str__(self) -> str:
         return f"{self.outcome}: {self.label}"
+
+
+class Score(models.Model):
+    """What one worker's work in one stage is worth, counted anew by `quality.refresh`; everything follows from facts.
+
+    annotations: answers to work, counted or not. decided: those whose item's outcome upholds them or not; invalid: not.
+    judged: of the decided, those that others judged because answers differed. copies: writings much like an earlier
+    one, of their own or of somebody else; copied: mean share of a writing that is one run of the text it is about.
+    pasted: share of what was written that was pasted. labels: category of the stage's first measure -> answers.
+    seconds: the nine deciles of active seconds.
+    """
+
+    enrolment = models.ForeignKey(Enrolment, models.PROTECT, related_name="scores", db_index=False)
+    study = models.ForeignKey(Study, models.PROTECT, related_name="scores")
+    stage = models.CharField(max_length=20)
+    annotations = models.PositiveIntegerField(default=0)
+    counted = models.PositiveIntegerField(default=0)
+    gold = models.PositiveIntegerField(default=0)
+    gold_right = models.PositiveIntegerField(default=0)
+    fillers = models.PositiveIntegerField(default=0)
+    fillers_right = models.PositiveIntegerField(default=0)
+    decided = models.PositiveIntegerField(default=0)
+    invalid = models.PositiveIntegerField(default=0)
+    judged = models.PositiveIntegerField(default=0)
+    judged_invalid = models.PositiveIntegerField(default=0)
+    copies_own = models.PositiveIntegerField(default=0)
+    copies_others = models.PositiveIntegerField(default=0)
+    copied = models.FloatField(null=True, blank=True)
+    pasted = models.FloatField(null=True, blank=True)
+    median_seconds = models.FloatField(null=True, blank=True)
+    seconds = models.JSONField(default=list, blank=True)
+    labels = models.JSONField(default=dict, blank=True)
+    scored_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["enrolment", "stage"], name="score_once_per_stage")]
+
+    def __str__(self) -> str:
+        return f"{self.enrolment} in {self.stage}"
+
+    @property
+    def gold_accuracy(self) -> float | None:
+        return _share(self.gold_right, self.gold)
+
+    @property
+    def filler_accuracy(self) -> float | None:
+        return _share(self.fillers_right, self.fillers)
+
+    @property
+    def invalid_share(self) -> float | None:
+        """Of all decided answers; of agreed items both are valid (PROTOCOLS.md 1.5)."""
+        return _share(self.invalid, self.decided)
+
+    @property
+    def invalid_share_of_judged(self) -> float | None:
+        """Of the answers that others judged."""
+        return _share(self.judged_invalid, self.judged)
+
+
+def _share(count: int, total: int) -> float | None:
+    return count / total if total else None
+
+
+class Writing(models.Model):
+    """One text that somebody composed: `position` is its place in the answer's writings.
+
+    copied: the share of it that is one run of the text it is about, 0 to 1. copy_of: an earlier annotation with much
+    the same text, or null.
+    """
+
+    study = models.ForeignKey(Study, models.PROTECT, related_name="writings", db_index=False)
+    annotation = models.ForeignKey(Annotation, models.PROTECT, related_name="writings", db_index=False)
+    position = models.PositiveSmallIntegerField()
+    copied = models.FloatField()
+    copy_of = models.ForeignKey(Annotation, models.PROTECT, null=True, blank=True, related_name="copies")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["annotation", "position"], name="writing_once")]
+        indexes = [models.Index(fields=["study", "annotation"], name="writing_by_study")]
+
+    def __str__(self) -> str:
+        return f"{self.annotation_id}.{self.position}"
+
+
+class WritingKey(models.Model):
+    """A key under which writings that are much alike meet (see `duplicates`)."""
+
+    study = models.ForeignKey(Study, models.PROTECT, related_name="writing_keys", db_index=False)
+    key = models.BigIntegerField()
+    writing = models.ForeignKey(Writing, models.PROTECT, related_name="keys")
+
+    class Meta:
+        indexes = [models.Index(fields=["study", "key"], name="writing_key")]
+
+    def __str__(self) -> str:
+        return str(self.key)

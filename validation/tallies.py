@@ -34,8 +34,13 @@ def recount(study: Study, items: Iterable[Item], counted: Mapping[int, Sequence[
 
 
 def _profile(measure: Measure, answers: Sequence[Mapping[str, object]]) -> str:
+    return ",".join(str(votes) for votes in profile_of(measure, answers))
+
+
+def profile_of(measure: Measure, answers: Sequence[Mapping[str, object]]) -> tuple[int, ...]:
+    """Votes per category, of the first `raters` answers."""
     votes = Counter(measure.read(answer) for answer in answers[: measure.raters])
-    return ",".join(str(votes[category]) for category in measure.categories)
+    return tuple(votes[category] for category in measure.categories)
 
 
 def histogram(study: Study, stage: str, measure: str) -> "Histogram":

@@ -10,7 +10,7 @@ from annotation.models.workers import Worker
 class Event(models.Model):
     """One change of state. `actor`: "worker:CODE", "user:NAME" or "system". `why` is a sentence or empty."""
 
-    study = models.ForeignKey(Study, models.PROTECT, related_name="events")
+    study = models.ForeignKey(Study, models.PROTECT, related_name="events", db_index=False)
     item = models.ForeignKey(Item, models.PROTECT, null=True, blank=True, related_name="events")
     worker = models.ForeignKey(Worker, models.PROTECT, null=True, blank=True, related_name="events")
     actor = models.CharField(max_length=160)
@@ -21,6 +21,7 @@ class Event(models.Model):
 
     class Meta:
         ordering = ["pk"]
+        indexes = [models.Index(fields=["study", "at"], name="event_by_time")]
 
     def __str__(self) -> str:
         return f"{self.what} by {self.actor}"

@@ -66,6 +66,7 @@ class Measure:
     left_out: categories whose presence leaves the whole item out of the agreement.
     raters: only the first so many votes of an item are compared: a later vote is asked for only where the first
         ones differ, so counting it would bias agreement.
+    key: the answer's member that `read` returns as it is, where there is one: then a database can count votes.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Measure:
     level: Level = Level.NOMINAL
     left_out: tuple[str, ...] = ()
     raters: int = 2
+    key: str = ""
 
 
 @dataclass(frozen=True)
@@ -105,8 +107,14 @@ class Stage:
     judges: str = ""
     # (known answer, given answer) -> whether it is right; for gold, fillers, practice and tests.
     matches: Callable[[Answer, Answer], bool] = lambda known, given: known == given
+    # The item's text that a writing must not copy, by its payload key.
+    copied_from: str = ""
     # The texts a person composed in an answer; what is compared to find copies.
-    writings: Callable[[Answer], list[str]] = lambda answer: []
+    writings: Callable[[Answer], list[str]] | None = None
+
+    def texts(self, answer: Answer) -> list[str]:
+        """What a person composed in this answer."""
+        return self.writings(answer) if self.writings else []
 
     def relevant(self, fields: Fields) -> list[Question]:
         """The questions that apply, given what has been answered so far."""

@@ -192,11 +192,12 @@ GENERATE = Stage(
     role="generator",
     questions=GENERATE_QUESTIONS,
     # Agreement of the two generators, over non-filtered items [3.2].
-    measures=(Measure("label", LABELS, lambda answer: answer["label"], left_out=(FILTER,)),),
+    measures=(Measure("label", LABELS, lambda answer: answer["label"], left_out=(FILTER,), key="label"),),
     read=read_generate,
     compose=compose_generate,
     spread=spread_generate,
     matches=lambda known, given: known["label"] == given["label"],
+    copied_from="comment",
     writings=lambda answer: [pair[part] for pair in answer["pairs"] for part in PARTS],
 )
 
@@ -230,7 +231,7 @@ VALIDATE = Stage(
             help="They contradict each other, so at most one is right. Take the response to be right, always.",
         ),
     ),
-    measures=(Measure("valid", VERDICTS, lambda answer: answer["valid"]),),
+    measures=(Measure("valid", VERDICTS, lambda answer: answer["valid"], key="valid"),),
     read=read_validate,
     compose=lambda fields: {"valid": fields.get("valid")},
     spread=lambda answer: {"valid": _text(answer.get("valid"))},

@@ -125,6 +125,7 @@ CELERY_BEAT_SCHEDULER = "config.beat.Scheduler"
 BEAT_FILE = VAR_DIR / "beat"
 CELERY_BEAT_SCHEDULE = {
     "expire leases": {"task": "annotation.tasks.expire_leases", "schedule": 30.0},
+    "score workers": {"task": "validation.tasks.score_workers", "schedule": 15.0},
     "resume jobs": {"task": "annotation.tasks.resume_jobs", "schedule": 60.0},
 }
 
