@@ -10,7 +10,7 @@ from pathlib import Path
 from django.conf import settings
 from django.contrib.auth.models import Group, User
 
-from annotation import simulation
+from annotation import simulation, way_in
 from annotation.intake import create_study, import_items
 from annotation.models import Study
 
@@ -18,6 +18,11 @@ BY = "demo"
 DATA = settings.BASE_DIR / "data"
 DAYS = 6
 NAME = "researcher"
+CONSENT = """This is a demonstration. A real study says here who asks, what the answers are for, and who will see them.
+
+Your answers are kept under a code, not under your name, and may be published under that code.
+
+You can stop at any time, and take your consent back on the page “Your work”: then your answers are used no more."""
 SLOPPY = simulation.Habit(0.6, pace=0.6)
 CHEATING = simulation.Habit(0.5, pace=0.15, repeats=True)
 Progress = Callable[[int], None]
@@ -53,6 +58,12 @@ def _watched_crowd(researcher: User, at: datetime) -> None:
     rows = [json.loads(line) for line in (DATA / "truthfulqa_gold160.jsonl").read_text().splitlines()]
     for role, some in (("work", rows[:120]), ("gold", rows[120:])):
         import_items(study, some, role=role, by=BY, at=at - timedelta(days=DAYS))
+    for role, name in (("practice", "crepe_practice.jsonl"), ("qualification", "crepe_qualification20.jsonl")):
+        with (DATA / name).open("rb") as file:
+            import_items(study, file, role=role, by=BY, at=at - timedelta(days=DAYS))
+    way_in.set_consent(study, CONSENT, by=BY, at=at - timedelta(days=DAYS))
+    study.enrolment_open = True
+    study.save(update_fields=["enrolment_open"])
     study.team.add(researcher)
     careful = simulation.Habit(0.98)
     habits = dict.fromkeys(range(1, 8), careful) | {8: SLOPPY, 9: SLOPPY, 10: CHEATING}

@@ -7,7 +7,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q
 
-from annotation import limits, qualification
+from annotation import limits, qualification, signs
 from annotation.errors import Closed, Invalid
 from annotation.events import actor, event, record
 from annotation.forms import AnswerForm
@@ -22,18 +22,29 @@ LATE = Annotation.Why.LATE
 
 
 def save_draft(
-    assignment: Assignment, fields: Fields, *, active_seconds: int, at: datetime, page: str = "", edit: int = 0
+    assignment: Assignment,
+    fields: Fields,
+    *,
+    active_seconds: int,
+    at: datetime,
+    page: str = "",
+    edit: int = 0,
+    noticed: Mapping[str, int] | None = None,
 ) -> None:
     """Keep what is on the worker's screen, also when the lease has lapsed. Raises Closed once it was submitted.
 
     active_seconds: the page's own count so far; it never shrinks and never exceeds the time since the lease.
+    noticed: what the page noticed (see `signs`); kept unless the study switches that off.
     page, edit: the page's own name and its count of edits; one that a later edit of the same page overtook is left out.
     """
     since_lease = int((at - assignment.sitting.opened_at).total_seconds())
     seconds = max(assignment.active_seconds, min(active_seconds, since_lease))
     mine = Assignment.objects.filter(pk=assignment.pk).exclude(state=State.SUBMITTED)
     overtaken = Q(draft_page=page, draft_edit__gt=edit) if page else Q(pk=None)
-    kept = {"draft": dict(fields), "draft_at": at, "active_seconds": seconds, "draft_page": page, "draft_edit": edit}
+    kept: dict[str, Any] = {"draft": dict(fields), "draft_at": at, "active_seconds": seconds}
+    kept |= {"draft_page": page, "draft_edit": edit}
+    if noticed and assignment.sitting.study.options.get("signs") == "on":
+        kept["signs"] = signs.merge(assignment.signs, noticed)
     if mine.exclude(overtaken).update(**kept):
         for name, value in kept.items():
             setattr(assignment, name, value)
@@ -92,6 +103,8 @@ def _take(
 ) -> list[Annotation]:
     """Write the annotations, close the sitting, advance the items. The caller holds the items' locks."""
     study, worker = sitting.study, sitting.worker
+    if sitting.purpose == Sitting.Purpose.TEST and qualification.is_full(study, sitting.stage):
+        raise Closed("All places were taken while you worked, so the test is closed. What you wrote is kept.")
     stage, consent = study.protocol.stage(sitting.stage), _consent(study, worker)
     held = [a for a in assignments if a.state == State.LEASED]
     _seat_late(study, [a for a in assignments if a.state == State.EXPIRED], items, at=at)

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotation.views import jobs, studies, work, workers
+from annotation.views import entrance, jobs, studies, way_in, work, workers
 
 app_name = "annotation"
 
@@ -11,6 +11,10 @@ urlpatterns = [
     path("join/<str:token>/", work.join, name="join"),
     path("w/<str:token>/", work.home, name="home"),
     path("w/<str:token>/<slug:slug>/<slug:stage>/start/", work.start, name="start"),
+    path("w/<str:token>/<slug:slug>/<slug:stage>/consent/", way_in.consent, name="consent"),
+    path("w/<str:token>/<slug:slug>/<slug:stage>/instructions/", way_in.instructions, name="instructions_first"),
+    path("w/<str:token>/<slug:slug>/appeal/", way_in.appeal, name="appeal"),
+    path("w/<str:token>/<slug:slug>/leave/", way_in.leave, name="leave"),
     path("w/<str:token>/sittings/<int:pk>/<int:number>/", work.item, name="work"),
     path("w/<str:token>/sittings/<int:pk>/<int:number>/draft/", work.draft, name="draft"),
     path("w/<str:token>/sittings/<int:pk>/instructions/", work.instructions, name="instructions"),
@@ -24,6 +28,11 @@ urlpatterns = [
     path("studies/<slug:slug>/days/", studies.days, name="days"),
     path("studies/<slug:slug>/times/", studies.times, name="times"),
     path("studies/<slug:slug>/settings/", studies.settings, name="settings"),
+    path("studies/<slug:slug>/way-in/", entrance.page, name="way_in"),
+    path("studies/<slug:slug>/way-in/consent/", entrance.consent, name="set_consent"),
+    path("studies/<slug:slug>/way-in/carry/", entrance.carry, name="carry_over"),
+    path("studies/<slug:slug>/way-in/review/", entrance.review, name="review"),
+    path("studies/<slug:slug>/way-in/<int:pk>/again/", entrance.again, name="allow_again"),
     path("studies/<slug:slug>/workers/", workers.workers, name="workers"),
     path("studies/<slug:slug>/workers/add/", workers.add, name="add_workers"),
     path("studies/<slug:slug>/workers/<int:number>/link/", workers.link, name="worker_link"),

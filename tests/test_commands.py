@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command, execute_from_command_line
 
+from annotation.protocols import CREPE
 from tests.factories import make_study
 
 ROOT = Path(__file__).parents[1]
@@ -59,7 +60,7 @@ def manage(tmp_path_factory) -> Manage:
     assert run("create_study", "crepe-a", "--protocol", "crepe", "--set", "items_per_sitting=2").json == {
         "study": "crepe-a",
         "protocol": "crepe",
-        "options": {"items_per_sitting": 2, "lease_minutes": 60, "adjudication": "validators"},
+        "options": CREPE.read_options({"items_per_sitting": 2}),
     }
     return run
 

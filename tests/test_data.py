@@ -15,6 +15,8 @@ FILES = {
     "crepe_pairs.jsonl": {"false presupposition": 16, "normal": 2, None: 3},
     "truthfulqa_gold160.jsonl": {"false presupposition": 58, "normal": 95, "filter": 7},
     "truthfulqa_pairs.jsonl": {None: 790},
+    "crepe_practice.jsonl": {"false presupposition": 2, "normal": 1, "filter": 1},
+    "crepe_qualification20.jsonl": {"false presupposition": 9, "normal": 9, "filter": 2},
 }
 
 

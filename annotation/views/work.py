@@ -1,6 +1,6 @@
 """Pages of workers. The signed token in the address is who they are: no cookie is read or set."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import wraps
 from math import ceil
@@ -14,15 +14,18 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotation import leasing, links, qualification, queries, screen, submission
+from annotation import leasing, links, qualification, queries, screen, signs, submission, way_in
 from annotation.errors import Invalid, Refusal
 from annotation.forms import AnswerForm, read_fields, storable
-from annotation.models import Assignment, Sitting, Study, Worker
+from annotation.models import Assignment, Item, Qualification, Sitting, Study, Worker
 from annotation.models.sittings import State
 from annotation.protocols.base import Fields, Problem, Stage
 from annotation.throttling import PerJoiner
 from annotation.views.rendering import render_region
+from annotation.way_in import Step
 
+CLOSED = (State.SUBMITTED, State.RETURNED, State.WITHDRAWN)
+PAGES = {Step.CONSENT: "annotation:consent", Step.INSTRUCTIONS: "annotation:instructions_first"}
 WORK, ITEM = "annotation/work/work.html", "annotation/work/_item.html"
 View = Callable[..., HttpResponse]
 
@@ -73,10 +76,10 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
 @require_GET
 def home(request: HttpRequest, token: str, worker: Worker) -> HttpResponse:
     """Everything this worker may do, and has done."""
-    return _home(request, token, worker)
+    return show_home(request, token, worker)
 
 
-def _home(request: HttpRequest, token: str, worker: Worker, said: str = "", status: int = 200) -> HttpResponse:
+def show_home(request: HttpRequest, token: str, worker: Worker, said: str = "", status: int = 200) -> HttpResponse:
     context = {"token": token, "places": queries.places_of(worker), "said": said}
     return render(request, "annotation/work/home.html", context, status=status)
 
@@ -86,10 +89,17 @@ def _home(request: HttpRequest, token: str, worker: Worker, said: str = "", stat
 def start(request: HttpRequest, token: str, worker: Worker, slug: str, stage: str) -> HttpResponse:
     """Take a sitting, or go on with the open one where it was left."""
     study = get_object_or_404(Study, slug=slug, enrolments__worker=worker)
+    get_object_or_404(Qualification, enrolment__worker=worker, enrolment__study=study, stage=stage)
+    step, now = way_in.step_of(worker, study, stage), timezone.now()
+    if step in PAGES:
+        return redirect(PAGES[step], token, slug, stage)
     try:
-        sitting, _ = leasing.lease(worker, study, stage, at=timezone.now())
+        if step in (Step.PRACTICE, Step.TEST):
+            sitting = way_in.open_sitting(worker, study, stage, step, at=now)
+        else:
+            sitting, _ = leasing.lease(worker, study, stage, at=now)
     except Refusal as refusal:
-        return _home(request, token, worker, refusal.sentence, refusal.status)
+        return show_home(request, token, worker, refusal.sentence, refusal.status)
     states = [screen.state_of(study.protocol.stage(stage), a) for a in _assignments(sitting)]
     number = next((n for n, state in enumerate(states, 1) if state != "done"), len(states))
     return redirect("annotation:work", token, sitting.pk, number)
@@ -100,7 +110,7 @@ def start(request: HttpRequest, token: str, worker: Worker, slug: str, stage: st
 def item(request: HttpRequest, token: str, worker: Worker, pk: int, number: int) -> HttpResponse:
     """One item. Posting keeps what was written and goes on, back, or to the item asked for."""
     sitting, assignments = _open(worker, pk)
-    if sitting.state in (State.SUBMITTED, State.RETURNED):
+    if sitting.state in CLOSED:
         return redirect("annotation:done", token, pk)
     number = min(max(number, 1), len(assignments))
     assignment = assignments[number - 1]
@@ -118,9 +128,29 @@ def item(request: HttpRequest, token: str, worker: Worker, pk: int, number: int)
     problems = _problems(stage, assignment)
     if any(p.blocking for p in problems):
         return _page(request, token, sitting, assignments, number, problems, 422)
+    if sitting.purpose == Sitting.Purpose.PRACTICE and not way_in.is_learnt(assignment):
+        return _practise(request, token, sitting, assignments, number)
     if number < len(assignments):
         return _turn(request, token, sitting, assignments, number + 1)
     return _submit(request, token, sitting, assignments)
+
+
+def _practise(
+    request: HttpRequest, token: str, sitting: Sitting, assignments: list[Assignment], number: int
+) -> HttpResponse:
+    """Say whether the answer is right, and why; only a right one leads on."""
+    assignment = assignments[number - 1]
+    stage = sitting.study.protocol.stage(sitting.stage)
+    form = AnswerForm.of_fields(stage, assignment.item.payload, assignment.draft or {})
+    is_right = way_in.attempt_practice(assignment, form.answer, at=timezone.now())
+    why = str(assignment.item.payload.get("meta", {}).get("explanation", ""))
+    feedback = {"is_right": is_right, "why": why if is_right else "", "hint": "" if is_right else _hint(assignment)}
+    return _page(request, token, sitting, assignments, number, feedback=feedback, status=200 if is_right else 422)
+
+
+def _hint(assignment: Assignment) -> str:
+    """What helps somebody whose answer was wrong, without giving the answer away."""
+    return str(assignment.item.payload.get("meta", {}).get("hint", "")) or "Read the text and the instructions again."
 
 
 @for_worker
@@ -165,10 +195,12 @@ def give_back(request: HttpRequest, token: str, worker: Worker, pk: int) -> Http
 def done(request: HttpRequest, token: str, worker: Worker, pk: int) -> HttpResponse:
     """What happens now, and the next sitting."""
     sitting, assignments = _open(worker, pk)
-    if sitting.state not in (State.SUBMITTED, State.RETURNED):
+    if sitting.state not in CLOSED:
         return redirect("annotation:work", token, pk, 1)
-    late = sum(1 for a in assignments if a.state == State.SUBMITTED and a.seat is None)
+    late = sum(a.state == State.SUBMITTED and a.seat is None and a.role == Item.Role.WORK for a in assignments)
     context = {"token": token, "sitting": sitting, "count": len(assignments), "late": late}
+    if sitting.purpose == Sitting.Purpose.TEST:
+        context["attempt"] = sitting.attempt_at_test
     return render(request, "annotation/work/done.html", context)
 
 
@@ -217,6 +249,7 @@ def _keep(request: HttpRequest, stage: Stage, assignment: Assignment) -> list[Pr
         at=timezone.now(),
         page=page if page.isalnum() else "",
         edit=_count(edit),
+        noticed=signs.read(request.POST),
     )
     return []
 
@@ -231,11 +264,17 @@ def _problems(stage: Stage, assignment: Assignment) -> list[Problem]:
 
 
 def _submit(request: HttpRequest, token: str, sitting: Sitting, assignments: list[Assignment]) -> HttpResponse:
+    if sitting.purpose == Sitting.Purpose.PRACTICE:
+        left = [n for n, a in enumerate(assignments, 1) if not way_in.is_learnt(a)]
+        if left:
+            return _go(request, reverse("annotation:work", args=[token, sitting.pk, left[0]]))
     try:
         submission.submit(sitting, {}, at=timezone.now())
     except Invalid as refusal:
         number = next(n for n, a in enumerate(assignments, 1) if a.pk in refusal.problems)
         return _go(request, reverse("annotation:work", args=[token, sitting.pk, number]) + "?check=1")
+    if sitting.purpose == Sitting.Purpose.PRACTICE:
+        way_in.end_practice(sitting, at=timezone.now())
     return _go(request, reverse("annotation:done", args=[token, sitting.pk]))
 
 
@@ -265,8 +304,9 @@ def _page(
     number: int,
     problems: list[Problem] | None = None,
     status: int = 200,
+    feedback: Mapping[str, object] | None = None,
 ) -> HttpResponse:
-    """problems: what to say; None says only what concerns something already written."""
+    """problems: what to say; None says only what concerns something already written. feedback: of a practice item."""
     assignment = assignments[number - 1]
     stage = sitting.study.protocol.stage(sitting.stage)
     fields: Fields = assignment.draft or {}
@@ -286,10 +326,17 @@ def _page(
         "dots": screen.dots(stage, assignments, number),
         "steps": screen.steps(stage, fields, problems, cards),
         "cards": cards,
+        "feedback": feedback,
+        "signs": _signs(assignment) if sitting.study.options.get("signs") == "on" else [],
         "blocked": sum(p.blocking for p in problems) if status == 422 or "check" in request.GET else 0,
         "minutes_left": _minutes_left(sitting),
     }
     return render_region(request, WORK, ITEM, context, status)
+
+
+def _signs(assignment: Assignment) -> list[tuple[str, int]]:
+    """The page counts on from here."""
+    return [(name, assignment.signs.get(name, 0)) for name in signs.NAMES]
 
 
 def _instructions(sitting: Sitting) -> str:

@@ -66,10 +66,17 @@ document.addEventListener("keydown", (event) => {
   const place = awaitsPlace && document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
   awaitsPlace = event.key === "g";
   if (place) place.click();
+  else if (document.querySelector(`[data-press="${CSS.escape(event.key)}"]`)) press(event);
   else if (event.key === "/") search(event);
   else if (event.key === "?") keys.showModal();
   else if (event.key === "ArrowDown" || event.key === "ArrowUp") moveToRow(event);
 });
+
+// A button with its key printed on it, where nothing else is asked first.
+function press(event) {
+  event.preventDefault();
+  document.querySelector(`[data-press="${CSS.escape(event.key)}"]`).click();
+}
 
 function search(event) {
   const field = document.querySelector("[data-search]");

@@ -1,5 +1,7 @@
 // Drafts save themselves: soon after the last keystroke, at least every second and a half while writing, at once on a
 // choice, and when the page goes away. While there is no connection the latest state is kept and sent again.
+import { keepSigns } from "./signs.js";
+
 const PAUSE = 600, LONGEST = 1500, IDLE = 30_000;
 
 /**
@@ -19,7 +21,7 @@ export function keepDraft(form, { onSaid, mark }) {
 
   function state() {
     const data = new FormData(form);
-    for (const name of ["active_seconds", "page", "edit"]) data.delete(name);
+    for (const name of [...data.keys()]) if (/^(active_seconds|page|edit|sign-.*)$/.test(name)) data.delete(name);
     return new URLSearchParams(data).toString();
   }
 
@@ -120,6 +122,7 @@ export function keepDraft(form, { onSaid, mark }) {
     if (document.visibilityState === "visible" && Date.now() - lastInput < IDLE) form.elements.active_seconds.value++;
   }, 1000);
 
+  const signs = keepSigns(form);
   form.addEventListener("input", onInput);
   form.addEventListener("change", onInput);
   for (const name of ["pointermove", "scroll", "keydown"]) addEventListener(name, onMove, { passive: true });
@@ -131,6 +134,7 @@ export function keepDraft(form, { onSaid, mark }) {
     stopped = true;
     clearTimeout(timer);
     clearInterval(clock);
+    signs.stop();
     for (const name of ["pointermove", "scroll", "keydown"]) removeEventListener(name, onMove);
     removeEventListener("pagehide", onHide);
     removeEventListener("online", onOnline);

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from annotation import leasing, qualification, submission
-from annotation.errors import LostRace, NotQualified
+from annotation.errors import Closed, LostRace, NotQualified
 from annotation.models import Annotation, Assignment, Attempt, Qualification, Sitting
 from annotation.models.sittings import State
 from tests.factories import FALSE_ANSWER, NORMAL_ANSWER, make_items, make_study, make_worker
@@ -81,10 +81,20 @@ def test_where_writing_counts_a_person_reads_it_and_decides_once():
 
 
 def test_when_all_places_are_taken_who_passes_is_told_so():
-    study = study_with_test(review_tests="off", max_qualified=1)
+    study = study_with_test(max_qualified=1)
     for code in ("ann", "ben"):
-        sit(study, code, *[NORMAL_ANSWER] * 5)
-    assert (state("ann"), state("ben")) == ("qualified", "full")
+        sat = sit(study, code, FALSE_ANSWER, *[NORMAL_ANSWER] * 4)
+    for attempt in Attempt.objects.order_by("pk"):
+        qualification.decide(attempt, passed=True, by="user:eva", why="", at=NOON)
+    assert (sat.state, state("ann"), state("ben")) == ("review", "qualified", "full")
+
+
+def test_a_test_that_was_closed_meanwhile_is_refused_and_its_drafts_stay():
+    study = study_with_test(review_tests="off", max_qualified=1)
+    sit(study, "ann", *[NORMAL_ANSWER] * 5)
+    with pytest.raises(Closed, match="All places were taken while you worked"):
+        sit(study, "ben", *[NORMAL_ANSWER] * 5)
+    assert (state("ben"), Annotation.objects.filter(worker__code="ben").count()) == ("training", 0)
 
 
 def test_whom_the_team_vouches_for_takes_no_place_and_needs_no_test():
