@@ -1,11 +1,15 @@
-"""Exports as jobs in the background."""
+"""Work in the background: exports, and what removing people does to their work."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from django.utils import timezone
+
+from annotation import revocation
 from annotation.jobs import Progress, kind
-from annotation.models import Annotation, Job
+from annotation.models import Annotation, Job, Revocation
+from validation import recollection
 from validation.exports import annotation_rows, full_gold_rows, gold_rows, resolutions, write_lines
 
 
@@ -28,3 +32,37 @@ def export_annotations(job: Job, out: Path, progress: Progress) -> Mapping[str, 
     with out.open("w", encoding="utf-8") as file:
         done = write_lines(annotation_rows(job.study), file.write, lambda done: progress(done, total))
     return {"rows": done}
+
+
+@kind("set_aside_work")
+def set_aside_work(job: Job, out: Path, progress: Progress) -> Mapping[str, Any]:
+    """Options: revocation, the id of one. Does with finished work what it says; may be done again."""
+    revoked = Revocation.objects.select_related("enrolment__study", "enrolment__worker").get(
+        pk=job.options["revocation"], enrolment__study=job.study
+    )
+    effect = revocation.apply_work(revoked, by=_by(job), at=timezone.now(), progress=progress)
+    return {"annotations": effect.annotations, "items": effect.items, "seats": effect.seats}
+
+
+@kind("reinstate_work")
+def reinstate_work(job: Job, out: Path, progress: Progress) -> Mapping[str, Any]:
+    """Options: enrolment, the id of one, and why. Lets set-aside work count again where its seat is free."""
+    enrolment = job.study.enrolments.select_related("study", "worker").get(pk=job.options["enrolment"])
+    effect = revocation.reinstate_work(
+        enrolment, by=_by(job), why=job.options["why"], at=timezone.now(), progress=progress
+    )
+    return {"annotations": effect.annotations, "items": effect.items, "seats": effect.seats}
+
+
+@kind("recollect")
+def recollect(job: Job, out: Path, progress: Progress) -> Mapping[str, Any]:
+    """Options: rules, thresholds by name, and why."""
+    rules = recollection.read_rules(job.options["rules"])
+    effect = recollection.apply(
+        job.study, rules, by=_by(job), why=job.options["why"], at=timezone.now(), progress=progress
+    )
+    return {"annotations": effect.annotations, "items": effect.items, "seats": effect.seats}
+
+
+def _by(job: Job) -> str:
+    return f"user:{job.asked_by.get_username()}"

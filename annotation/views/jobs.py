@@ -18,7 +18,14 @@ from annotation.views.pages import for_researchers, for_team, person, show
 from annotation.views.tables import ROWS, page_number
 
 PAGE, JOB = "annotation/console/data.html", "annotation/console/job.html"
-NAMES = {"import_items": "Import", "export_gold": "Gold export", "export_annotations": "Annotations export"}
+NAMES = {
+    "import_items": "Import",
+    "export_gold": "Gold export",
+    "export_annotations": "Annotations export",
+    "set_aside_work": "Setting work aside",
+    "reinstate_work": "Letting work count again",
+    "recollect": "Exclusion by rules",
+}
 PATIENCE = timedelta(seconds=20)  # a job that nobody took for so long is worth a word
 
 

@@ -1,0 +1,1 @@
+"""Pages of researchers: what was judged, and who does the work."""
