@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from django.db import connection
@@ -10,6 +11,7 @@ from django.db.models import QuerySet
 from annotation.intake import batched
 from annotation.models import Annotation, Enrolment, Study
 from annotation.models.workers import running_code
+from annotation.submission import UNCOUNTED
 from validation.models import Resolution
 
 Row = dict[str, Any]
@@ -36,6 +38,7 @@ def full_gold_rows(study: Study, *, keep_unresolved: bool = False) -> Iterator[R
     """As gold_rows, with `provenance`: how each item came to its gold, and under what."""
     export_row, codes = study.protocol.export_row, running_codes(study)
     under = {"protocol": study.protocol_slug, "version": study.protocol_version, "options": study.options}
+    under |= {"rules": study.declared_hash, "rules_declared_at": _iso(study.declared_at)}
     found = resolutions(study, keep_unresolved=keep_unresolved).select_related("item")
     for batch in batched(found.iterator(chunk_size=CHUNK), CHUNK):
         given: dict[int, list[Row]] = {resolution.item_id: [] for resolution in batch}
@@ -66,6 +69,7 @@ COLUMNS = (
     "pk",
     "assignment__judges",
     "protocol_version",
+    "consent",
 )
 
 
@@ -73,16 +77,31 @@ def annotation_rows(study: Study) -> Iterator[Row]:
     """One row per annotation, in the order they were taken, so that importing them takes them in the same order."""
     codes = running_codes(study)
     values = _annotations(study).values_list(*COLUMNS)
-    return (_annotation_row(row, codes) for row in values.iterator(chunk_size=CHUNK))
+    rules = {"rules": study.declared_hash}
+    return ({**_annotation_row(row, codes), **rules} for row in values.iterator(chunk_size=CHUNK))
+
+
+def _iso(at: datetime | None) -> str | None:
+    return at.isoformat() if at else None
+
+
+# What never leaves: words whose writer withdrew, and answers that only test or train people.
+KEPT_HERE = [Annotation.Why.WITHDRAWN, *UNCOUNTED.values()]
 
 
 def _annotations(study: Study) -> QuerySet[Annotation]:
-    return Annotation.objects.filter(study=study).order_by("pk")
+    return Annotation.objects.filter(study=study).exclude(uncounted__in=KEPT_HERE).order_by("pk")
+
+
+def count_annotations(study: Study) -> int:
+    return _annotations(study).count()
 
 
 def _annotation_row(values: Iterable[Any], codes: Mapping[int, str]) -> Row:
     """The keys `import_annotations` takes, then what else is known. judges: ids of the annotations judged, A then B."""
-    ref, worker, stage, answer, submitted_at, uncounted, seconds, sitting, opened_at, pk, judges, version = values
+    ref, worker, stage, answer, submitted_at, uncounted, seconds, sitting, opened_at, pk, judges, version, consent = (
+        values
+    )
     return {
         "item": ref,
         "worker": codes[worker],
@@ -97,6 +116,7 @@ def _annotation_row(values: Iterable[Any], codes: Mapping[int, str]) -> Row:
         "id": pk,
         "judges": judges,
         "version": version,
+        "consent": consent,
     }
 
 

@@ -8,9 +8,9 @@ from django.utils import timezone
 
 from annotation import revocation
 from annotation.jobs import Progress, kind
-from annotation.models import Annotation, Job, Revocation
+from annotation.models import Job, Revocation
 from validation import recollection
-from validation.exports import annotation_rows, full_gold_rows, gold_rows, resolutions, write_lines
+from validation.exports import annotation_rows, count_annotations, full_gold_rows, gold_rows, resolutions, write_lines
 
 
 @kind("export_gold")
@@ -23,15 +23,15 @@ def export_gold(job: Job, out: Path, progress: Progress) -> Mapping[str, Any]:
         done = write_lines(
             rows(job.study, keep_unresolved=keep_unresolved), file.write, lambda done: progress(done, total)
         )
-    return {"rows": done}
+    return {"rows": done, "rules": job.study.declared_hash}
 
 
 @kind("export_annotations")
 def export_annotations(job: Job, out: Path, progress: Progress) -> Mapping[str, Any]:
-    total = Annotation.objects.filter(study=job.study).count()
+    total = count_annotations(job.study)
     with out.open("w", encoding="utf-8") as file:
         done = write_lines(annotation_rows(job.study), file.write, lambda done: progress(done, total))
-    return {"rows": done}
+    return {"rows": done, "rules": job.study.declared_hash}
 
 
 @kind("set_aside_work")

@@ -64,10 +64,10 @@ class Score(models.Model):
     """What one worker's work in one stage is worth, counted anew by `quality.refresh`; everything follows from facts.
 
     annotations: answers to work, counted or not. decided: those whose item's outcome upholds them or not; invalid: not.
-    judged: of the decided, those that others judged because answers differed. copies: writings much like an earlier
-    one, of their own or of somebody else; copied: mean share of a writing that is one run of the text it is about.
-    pasted: share of what was written that was pasted. labels: category of the stage's first measure -> answers.
-    seconds: the nine deciles of active seconds.
+    judged: of the decided, those that others judged because answers differed. copies: writings much like one
+    about another item, of their own or of somebody else; copied: mean share of a writing that is one run of the text
+    it is about. pasted: share of what was written that was pasted. labels: category of the stage's first measure ->
+    answers. seconds: the nine deciles of active seconds.
     """
 
     enrolment = models.ForeignKey(Enrolment, models.PROTECT, related_name="scores", db_index=False)
@@ -124,8 +124,8 @@ def _share(count: int, total: int) -> float | None:
 class Writing(models.Model):
     """One text that somebody composed: `position` is its place in the answer's writings.
 
-    copied: the share of it that is one run of the text it is about, 0 to 1. copy_of: an earlier annotation with much
-    the same text, or null.
+    copied: the share of it that is one run of the text it is about, 0 to 1. copy_of: an earlier annotation of another
+    item with much the same text, or null.
     """
 
     study = models.ForeignKey(Study, models.PROTECT, related_name="writings", db_index=False)

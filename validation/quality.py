@@ -7,7 +7,7 @@ missed, or done twice, heals itself.
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Avg, Count, F, IntegerField, Max, Q, QuerySet, Sum
 from django.db.models.fields.json import KT
@@ -164,6 +164,14 @@ def _add_copies(scores: Scores, study: Study, touched: Collection[int] | None) -
 # --- Writings that are much alike ----------------------------------------------------------------
 
 
+class Text(NamedTuple):
+    """A text to compare with: the annotation and the item it belongs to, and its words."""
+
+    annotation: int
+    item: int
+    words: frozenset[str]
+
+
 def _read_writings(study: Study, rows: QuerySet[Annotation]) -> None:
     """Look at texts nobody has looked at: how much is copied from the item, and which earlier text they repeat."""
     for stage in study.protocol.stages:
@@ -181,18 +189,19 @@ def _compare(study: Study, stage: Stage, batch: Sequence[Annotation]) -> None:
     bags = {place: duplicates.bag(text) for place, text in texts.items()}
     keys = {place: duplicates.keys(bag) for place, bag in bags.items()}
     earlier = _with_keys(study, stage, {key for each in keys.values() for key in each})
-    met: dict[int, list[tuple[int, frozenset[str]]]] = defaultdict(list, earlier)
+    met: dict[int, list[Text]] = defaultdict(list, earlier)
     writings = []
     for row in batch:
         for n, _ in enumerate(stage.texts(row.answer)):
             place = row.pk, n
-            candidates = (c for key in keys[place] for c in met[key] if c[0] != row.pk)
-            copy_of = min((pk for pk, bag in candidates if duplicates.alike(bag, bags[place])), default=None)
+            # Two people may well find the same words for one item; for two items they should not.
+            others = (c for key in keys[place] for c in met[key] if c.item != row.item_id)
+            copy_of = min((c.annotation for c in others if duplicates.alike(c.words, bags[place])), default=None)
             source = str(row.item.payload.get(stage.copied_from, ""))
             copied = copied_share(texts[place], source) if source else 0.0
             writings.append(Writing(study=study, annotation=row, position=n, copied=copied, copy_of_id=copy_of))
             for key in keys[place]:
-                met[key].append((row.pk, bags[place]))
+                met[key].append(Text(row.pk, row.item_id, bags[place]))
     # Two refreshes beside each other look at the same texts; the second one's rows are the first one's.
     Writing.objects.bulk_create(writings, ignore_conflicts=True)
     made = {(w.annotation_id, w.position): w for w in Writing.objects.filter(annotation__in=batch, keys__isnull=True)}
@@ -204,15 +213,14 @@ def _compare(study: Study, stage: Stage, batch: Sequence[Annotation]) -> None:
 MOST_ALIKE = 50  # earlier texts under one key that are compared: whoever repeats more is found anyway
 
 
-def _with_keys(study: Study, stage: Stage, keys: Collection[int]) -> dict[int, list[tuple[int, frozenset[str]]]]:
-    """Key -> (annotation id, words) of earlier texts under it."""
-    found: dict[int, list[tuple[int, frozenset[str]]]] = defaultdict(list)
+def _with_keys(study: Study, stage: Stage, keys: Collection[int]) -> dict[int, list[Text]]:
+    """Key -> earlier texts under it."""
+    found: dict[int, list[Text]] = defaultdict(list)
     rows = WritingKey.objects.filter(study=study, key__in=keys).order_by("pk")
-    for key, pk, position, answer in rows.values_list(
-        "key", "writing__annotation", "writing__position", "writing__annotation__answer"
-    ):
+    columns = ("key", "writing__position", "writing__annotation", "writing__annotation__item")
+    for key, position, pk, item, answer in rows.values_list(*columns, "writing__annotation__answer"):
         if len(found[key]) < MOST_ALIKE:
-            found[key].append((pk, duplicates.bag(stage.texts(answer)[position])))
+            found[key].append(Text(pk, item, duplicates.bag(stage.texts(answer)[position])))
     return found
 
 

@@ -72,9 +72,10 @@ def test_an_export_leaves_a_file_to_download(ana):
     job = ask("export_gold", ana, study)
     jobs.run(job.pk)
     job.refresh_from_db()
+    study.refresh_from_db()
     with job.file.open() as file:
         assert [json.loads(line)["labels"] for line in file] == [["normal"]]
-    assert (job.state, job.result) == ("done", {"rows": 1})
+    assert (job.state, job.result) == ("done", {"rows": 1, "rules": study.declared_hash})
 
 
 def test_a_job_is_done_once_however_often_it_is_called(ana, monkeypatch):

@@ -105,5 +105,9 @@ def test_uploads_and_exports_are_kept_in_s3_when_it_is_configured(make_site, buc
 def test_what_beat_asks_for_is_there():
     app.loader.import_default_modules()
     wanted = {entry["task"] for entry in app.conf.beat_schedule.values()}
-    assert wanted == {"annotation.tasks.expire_leases", "annotation.tasks.resume_jobs"}
+    assert wanted == {
+        "annotation.tasks.expire_leases",
+        "annotation.tasks.resume_jobs",
+        "validation.tasks.score_workers",
+    }
     assert wanted <= set(app.tasks)

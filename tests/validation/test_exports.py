@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.core.management import call_command
 
-from annotation import leasing, submission
-from annotation.models import Annotation, Item
+from annotation import leasing, revocation, submission
+from annotation.declaration import digest, rules_of
+from annotation.models import Annotation, Enrolment, Item
 from tests.factories import FALSE_ANSWER, FILTER_ANSWER, NORMAL_ANSWER, make_items, make_sitting, make_study
 from validation import exports
 
@@ -76,6 +77,7 @@ def test_full_gold_adds_how_it_came_about():
     assert [{name: row[name] for name in row if name != "provenance"} for row in rows] == list(exports.gold_rows(study))
     how = rows[1]["provenance"]
     given = how.pop("annotations")
+    study.refresh_from_db()
     assert how == {
         "state": "settled",
         "label": "normal",
@@ -84,6 +86,8 @@ def test_full_gold_adds_how_it_came_about():
         "protocol": "crepe",
         "version": 1,
         "options": study.options,
+        "rules": digest(rules_of(study)),
+        "rules_declared_at": "2026-11-02T12:00:00+00:00",
     }
     first, second = (a["id"] for a in given[:2])
     assert [(a["worker"], a["stage"], a["answer"], a["judges"]) for a in given] == [
@@ -119,6 +123,8 @@ def test_annotations_are_exported_as_they_were_taken_with_workers_as_running_cod
         "leased_at": "2026-11-02T12:05:00+00:00",
         "id": last.pk,
         "judges": [],
+        "consent": None,
+        "rules": digest(rules_of(study)),
         "version": 1,
     }
 
@@ -175,3 +181,22 @@ def test_an_export_costs_the_same_queries_for_one_item_as_for_many(rows, django_
         with django_assert_max_num_queries(4):
             exported = list(rows(study))
         assert len({row.get("id") for row in exported}) == len(exported) in (size, 2 * size)
+
+
+def test_the_words_of_who_withdrew_are_in_no_export_and_hidden_answers_are_nobodys_business():
+    study = finished_study()
+    make_items(study, 1, role="filler", prefix="f", gold=NORMAL_ANSWER)
+    study.options["fillers_per_sitting"] = 1
+    make_items(study, 1, prefix="new")
+    sitting = make_sitting(study, "zoe", at=NOON)
+    submission.submit(sitting, {a.pk: NORMAL_ANSWER for a in sitting.bundle}, at=NOON)
+    assert Annotation.objects.filter(uncounted="filler").count() == 1
+    assert not [row for row in exports.annotation_rows(study) if row["item"].startswith("f")]
+    ann = Enrolment.objects.get(number=1)
+    mine = Annotation.objects.filter(worker=ann.worker).count()
+    before = len(list(exports.annotation_rows(study)))
+    revocation.withdraw(ann, at=NOON)
+    rows = list(exports.annotation_rows(study))
+    assert len(rows) == before - mine == exports.count_annotations(study)
+    everything = json.dumps([*rows, *exports.full_gold_rows(study)])
+    assert '"W001"' not in everything

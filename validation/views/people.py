@@ -165,8 +165,9 @@ def _worker(
         "more": changed(request.GET, page=str(page + 1)) if len(shown) > ROWS else "",
         "page": page,
         "events": Event.objects.filter(study=study, worker=enrolment.worker)
+        .exclude(what="leased")
         .select_related("item")
-        .order_by("-pk")[:50],
+        .order_by("-pk")[:25],
         "form": NoteForm(initial={"note": enrolment.note}),
         "said": said,
     }

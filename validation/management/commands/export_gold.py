@@ -25,3 +25,7 @@ class Command(console.Command):
         rows = (full_gold_rows if full else gold_rows)(study, keep_unresolved=keep_unresolved)
         with self.writing(out) as write, console.Progress("exporting", total) as progress:
             write_lines(rows, write, progress)
+        if study.declared_at:  # the rows have exactly the paper's keys, so the rules are named beside them
+            self.stderr.write(
+                f"Under the rules {study.declared_hash}, declared {study.declared_at:%Y-%m-%d %H:%M} UTC."
+            )
