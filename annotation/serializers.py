@@ -146,7 +146,7 @@ ALWAYS = (401, 404, 406, 429, 503)
 BODY = (400, 413, 415)
 
 
-def _refused(*statuses: int) -> dict[Any, Any]:
+def refused(*statuses: int) -> dict[Any, Any]:
     return {(status, CONTENT_TYPE): OpenApiResponse(Problem, REASONS[status]) for status in sorted(statuses)}
 
 
@@ -156,7 +156,7 @@ TAKE_SITTING: dict[str, Any] = {
     "responses": {
         200: OpenApiResponse(ShownSitting, "The open one."),
         201: OpenApiResponse(ShownSitting, "A new one."),
-        **_refused(*ALWAYS, *BODY, 403, 409),
+        **refused(*ALWAYS, *BODY, 403, 409),
     },
     "examples": [OpenApiExample("generate", {"stage": "generate"}, request_only=True)],
 }
@@ -164,7 +164,7 @@ SHOW_SITTING: dict[str, Any] = {
     "operation_id": "show_sitting",
     "responses": {
         200: OpenApiResponse(ShownSitting, "As it is now."),
-        **_refused(*ALWAYS),
+        **refused(*ALWAYS),
     },
 }
 SUBMIT: dict[str, Any] = {
@@ -172,7 +172,7 @@ SUBMIT: dict[str, Any] = {
     "request": Submission,
     "responses": {
         200: OpenApiResponse(TakenSitting, "Taken, now or before."),
-        **_refused(*ALWAYS, *BODY, 409, 422),
+        **refused(*ALWAYS, *BODY, 409, 422),
     },
     "examples": [OpenApiExample("two items", {"answers": {"11": NORMAL, "12": FALSE}}, request_only=True)],
 }
@@ -181,7 +181,7 @@ GIVE_BACK: dict[str, Any] = {
     "request": None,
     "responses": {
         200: OpenApiResponse(ReturnedSitting, "Given back."),
-        **_refused(*ALWAYS, 409),
+        **refused(*ALWAYS, 409),
     },
 }
 KEEP_DRAFT: dict[str, Any] = {
@@ -189,7 +189,7 @@ KEEP_DRAFT: dict[str, Any] = {
     "request": Draft,
     "responses": {
         200: OpenApiResponse(KeptDraft, "Kept."),
-        **_refused(*ALWAYS, *BODY, 409, 422),
+        **refused(*ALWAYS, *BODY, 409, 422),
     },
     "examples": [OpenApiExample("begun", {"answer": {"label": "normal"}}, request_only=True)],
 }

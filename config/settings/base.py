@@ -242,6 +242,10 @@ Limits: {API_RATE} requests for each worker, 60/min for each address without a t
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "SERVE_AUTHENTICATION": [],
+    "ENUM_NAME_OVERRIDES": {
+        "SittingState": "annotation.models.sittings.State",
+        "WorkerState": "annotation.models.Enrolment.State",
+    },
 }
 
 # --- Time, words, logs --------------------------------------------------------------------------

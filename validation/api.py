@@ -1,0 +1,161 @@
+"""The API for staff: people of a study in numbers, revoking and restoring them, re-collection, the log.
+
+A worker's token sees only its own numbers, at `me`.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from django.http import JsonResponse
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import api_view, authentication_classes
+from rest_framework.exceptions import NotFound, ParseError, PermissionDenied
+from rest_framework.request import Request
+
+from annotation import jobs, revocation
+from annotation.authentication import TokenAuthentication
+from annotation.models import Event, Revocation, Study, Worker
+from annotation.staff import StaffAuthentication
+from annotation.views.pages import RESEARCHER
+from validation import audit, people, quality, recollection, serializers
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+BOTH = [StaffAuthentication, TokenAuthentication]
+MOST = 1_000  # events in one answer
+STRANGE = "There is no study “{}”, or you are not in its team."
+FOR_STAFF = "This is for the study's team. Your own numbers are at “me”."
+
+
+@extend_schema(**serializers.LIST_WORKERS)
+@api_view(["GET"])
+@authentication_classes(BOTH)
+def workers(request: Request, slug: str) -> JsonResponse:
+    """Everybody in the study with their numbers."""
+    study = _study(request, slug)
+    return JsonResponse({"workers": [person.as_dict() for person in people.people_of(study)]})
+
+
+@extend_schema(**serializers.SHOW_WORKER)
+@api_view(["GET"])
+@authentication_classes(BOTH)
+def worker(request: Request, slug: str, worker: str) -> JsonResponse:
+    return JsonResponse(_numbers(_study(request, slug), worker))
+
+
+@extend_schema(**serializers.SHOW_ME)
+@api_view(["GET"])
+def me(request: Request, slug: str) -> JsonResponse:
+    """A worker's own numbers; hidden gold and fillers stay hidden."""
+    mine = Study.objects.filter(slug=slug, enrolments__worker=cast(Worker, request.user)).first()
+    if mine is None:
+        raise NotFound(STRANGE.format(slug))
+    numbers = _numbers(mine, mine.enrolments.get(worker=cast(Worker, request.user)).running_code)
+    shown = ("worker", "stages", "state", "annotations", "median_seconds", "share_of_study")
+    return JsonResponse({name: numbers[name] for name in shown})
+
+
+def _numbers(study: Study, worker: str) -> dict[str, Any]:
+    enrolment = people.find(study, worker)
+    return next(p.as_dict() for p in people.people_of(study) if p.enrolment == enrolment)
+
+
+@extend_schema(**serializers.REVOKE)
+@api_view(["POST"])
+@authentication_classes(BOTH)
+def revoke(request: Request, slug: str, worker: str) -> JsonResponse:
+    """End a worker's work, and do with what is finished what `work` says; with `dry_run`, say what that would do."""
+    study = _study(request, slug, acts=True)
+    given = _body(request, {"reason": str, "work": str}, {"dry_run": bool})
+    if given["work"] not in Revocation.Work.values:
+        raise ParseError(f"“work” is one of {', '.join(Revocation.Work.values)}.", "wrong_body")
+    enrolment = people.find(study, worker)
+    planned = recollection.preview(study, [enrolment], given["work"]).as_dict()
+    if not given.get("dry_run"):
+        now, by = timezone.now(), _by(request)
+        done = revocation.revoke(enrolment, why=given["reason"], work=given["work"], by=by, at=now)
+        revocation.apply_work(done, by=by, at=now)
+    return JsonResponse({"worker": enrolment.running_code, "state": enrolment.state, "effect": planned})
+
+
+@extend_schema(**serializers.RESTORE)
+@api_view(["POST"])
+@authentication_classes(BOTH)
+def restore(request: Request, slug: str, worker: str) -> JsonResponse:
+    study = _study(request, slug, acts=True)
+    given, enrolment = _body(request, {"reason": str}, {}), people.find(study, worker)
+    revocation.restore(enrolment, by=_by(request), why=given["reason"], at=timezone.now())
+    return JsonResponse({"worker": enrolment.running_code, "state": enrolment.state})
+
+
+@extend_schema(**serializers.RECOLLECT)
+@api_view(["POST"])
+@authentication_classes(BOTH)
+def recollect(request: Request, slug: str) -> JsonResponse:
+    """What a set of rules would exclude; without `dry_run` a job does it, and 202 names that."""
+    study = _study(request, slug, acts=True)
+    given = _body(request, {"rules": dict}, {"dry_run": bool, "reason": str})
+    rules = recollection.read_rules(given["rules"])
+    if not rules:
+        raise ParseError("“rules” names at least one rule with its threshold.", "wrong_body")
+    now = timezone.now()
+    quality.refresh(study, at=now)
+    planned = recollection.plan(study, rules).as_dict()
+    if given.get("dry_run"):
+        return JsonResponse({"effect": planned, "job": None})
+    options = {"rules": rules, "why": given.get("reason") or "Excluded by the study's rules."}
+    job = jobs.ask(study, "recollect", by=_user(request), at=now, options=options)
+    return JsonResponse({"effect": planned, "job": job.pk}, status=202)
+
+
+@extend_schema(**serializers.LIST_EVENTS)
+@api_view(["GET"])
+@authentication_classes(BOTH)
+def events(request: Request, slug: str) -> JsonResponse:
+    """The log, oldest first; `after` takes the id that ended the answer before."""
+    study = _study(request, slug)
+    asked = request.query_params
+    found = audit.search(study, {name: asked.get(name, "") for name in ("worker", "item", "what")}).order_by("pk")
+    after = asked.get("after", "0")
+    if not (after.isascii() and after.isdecimal() and len(after) < 19):
+        raise ParseError("“after” is the id of an event.", "wrong_query")
+    part = list(found.filter(pk__gt=int(after)).values_list("pk", flat=True)[:MOST])
+    shown = audit.rows(study, Event.objects.filter(pk__in=part).order_by("pk"))
+    return JsonResponse({"events": list(shown), "after": part[-1] if part else int(after)})
+
+
+# --- Who asks, and for what ------------------------------------------------------------------------
+
+
+def _study(request: Request, slug: str, *, acts: bool = False) -> Study:
+    """Raises PermissionDenied for workers and for who only looks, NotFound for everybody outside the team."""
+    if isinstance(request.user, Worker):
+        raise PermissionDenied(FOR_STAFF, "for_staff")
+    user = _user(request)
+    study = Study.objects.visible_to(user).filter(slug=slug).first()
+    if study is None:
+        raise NotFound(STRANGE.format(slug))
+    if acts and not (user.is_superuser or user.groups.filter(name=RESEARCHER).exists()):
+        raise PermissionDenied("You may look at this study, but not change it.", "for_researchers")
+    return study
+
+
+def _user(request: Request) -> "User":
+    return cast("User", request.user)
+
+
+def _by(request: Request) -> str:
+    return f"user:{_user(request).get_username()}"
+
+
+def _body(request: Request, needed: Mapping[str, type], optional: Mapping[str, type]) -> dict[str, Any]:
+    """Raises ParseError (400)."""
+    given, known = request.data, {**needed, **optional}
+    if not isinstance(given, dict) or not needed.keys() <= given.keys() <= known.keys():
+        raise ParseError(f"The body is an object with {', '.join(known)}, and nothing else.", "wrong_body")
+    for name, value in given.items():
+        if not isinstance(value, known[name]) or (isinstance(value, str) and "\x00" in value):
+            raise ParseError(f"“{name}” is not of the right kind.", "wrong_body")
+    return given
