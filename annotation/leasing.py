@@ -76,7 +76,13 @@ def _lock_qualification(worker: Worker, study: Study, stage: str) -> Qualificati
 def lock_qualifications(worker: Worker, study: Study) -> list[Qualification]:
     """All of the worker's qualifications in the study, with their enrolment; whoever holds them alone may lease."""
     held = Qualification.objects.filter(enrolment__worker=worker, enrolment__study=study).order_by("pk")
-    return list(held.select_related("enrolment").select_for_update(of=("self",)))
+    found = list(held.select_for_update(of=("self",)))
+    if found:
+        # Read once the locks are held: joined to the query above, it would be as it was before the wait for them.
+        enrolment = Enrolment.objects.get(pk=found[0].enrolment_id)
+        for qualification in found:
+            qualification.enrolment = enrolment
+    return found
 
 
 def _resume(worker: Worker, study: Study, stage: str, *, at: datetime) -> Sitting | None:

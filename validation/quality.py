@@ -95,6 +95,7 @@ def _count(study: Study, rows: QuerySet[Annotation], touched: set[int] | None, a
     return list(scores.values())
 
 
+# By worker and stage. Somebody who answers for the first time between two of these queries is counted the next time.
 Scores = Mapping[tuple[int, str], Score]
 
 
@@ -105,9 +106,8 @@ def _add_seconds(scores: Scores, rows: QuerySet[Annotation]) -> None:
     for worker, stage, taken, n in counted.order_by():
         seconds[worker, stage][taken] += n
     for key, counts in seconds.items():
-        found = spread(counts)
-        scores[key].median_seconds = found.median if found else None
-        scores[key].seconds = deciles(counts)
+        if (found := spread(counts)) and (score := scores.get(key)):
+            score.median_seconds, score.seconds = found.median, deciles(counts)
 
 
 def deciles(counts: Mapping[int, int]) -> list[int]:
@@ -133,11 +133,13 @@ def _add_labels(scores: Scores, study: Study, rows: QuerySet[Annotation]) -> Non
                 mine.annotate(vote=KT(f"answer__{measure.key}")).values_list("worker", "vote").annotate(n=Count("*"))
             )
             for worker, vote, n in votes.order_by():
-                scores[worker, stage.name].labels[str(vote)] = n
+                if score := scores.get((worker, stage.name)):
+                    score.labels[str(vote)] = n
         else:
             for worker, answer in mine.values_list("worker", "answer").iterator(chunk_size=CHUNK):
-                labels, vote = scores[worker, stage.name].labels, measure.read(answer)
-                labels[vote] = labels.get(vote, 0) + 1
+                if score := scores.get((worker, stage.name)):
+                    vote = measure.read(answer)
+                    score.labels[vote] = score.labels.get(vote, 0) + 1
 
 
 def _add_pasted(scores: Scores, rows: QuerySet[Annotation]) -> None:
@@ -145,7 +147,8 @@ def _add_pasted(scores: Scores, rows: QuerySet[Annotation]) -> None:
     sums = [Sum(Cast(KT(f"signs__{name}"), IntegerField())) for name in ("pasted", "typed")]
     for worker, stage, pasted, typed in noted.annotate(pasted=sums[0], typed=sums[1]).order_by():
         written = (pasted or 0) + (typed or 0)
-        scores[worker, stage].pasted = (pasted or 0) / written if written else None
+        if (score := scores.get((worker, stage))) and written:
+            score.pasted = (pasted or 0) / written
 
 
 def _add_copies(scores: Scores, study: Study, touched: Collection[int] | None) -> None:
