@@ -36,6 +36,7 @@ def _draw(study: Study, worker: Worker, role: str, count: int, rng: Random) -> l
     if not count:
         return []
     met = Assignment.objects.filter(item=OuterRef("pk"), worker=worker)
-    pool = study.items.filter(role=role, gold__isnull=False).exclude(Exists(met)).order_by("pk")[:POOL]
-    unmet = list(pool)
-    return rng.sample(unmet, min(count, len(unmet)))
+    unmet = study.items.filter(role=role, gold__isnull=False).exclude(Exists(met)).order_by("pk")
+    pool = list(unmet.values_list("pk", flat=True)[:POOL])
+    chosen = rng.sample(pool, min(count, len(pool)))
+    return sorted(study.items.filter(pk__in=chosen), key=lambda item: chosen.index(item.pk))

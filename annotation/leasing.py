@@ -31,6 +31,8 @@ from annotation.progress import advance, free_seat, seats_of
 # An import queues its items a microsecond apart: a worker's place in the queue is noted every fifty items or so, and a
 # lease walks over no more than these.
 STRIDE = timedelta(microseconds=50)
+# Where a limit on groups leaves out some items of a sitting, so many times its size are looked at for others.
+MORE = 4
 
 
 def lease(worker: Worker, study: Study, stage: str, *, at: datetime) -> tuple[Sitting, bool]:
@@ -162,10 +164,10 @@ def _claim(qualification: Qualification, worker: Worker, study: Study, stage: st
 
     Locks of others are waited for only with empty hands, and in the order of primary keys: no two leases can deadlock.
     """
-    wanted = limits.room(qualification.enrolment, study)
-    count = 3 * wanted if limits.has_groups(study) else wanted  # neighbours are often of one group
+    enrolment = qualification.enrolment
+    count = limits.room(enrolment, study)
     met = Assignment.objects.filter(item=OuterRef("pk"), worker=worker)
-    unmet = limits.allowed(_free(study, stage).exclude(Exists(met)), qualification.enrolment, study)
+    unmet = limits.allowed(_free(study, stage).exclude(Exists(met)), enrolment, study)
     queue = unmet.order_by("queued_at")  # the order of the index `item_queue`, so that nothing is sorted
     unlocked = queue.select_for_update(of=("self",), skip_locked=connection.features.has_select_for_update_skip_locked)
     seen = qualification.queue_seen_until
@@ -174,7 +176,10 @@ def _claim(qualification: Qualification, worker: Worker, study: Study, stage: st
         items += unlocked.exclude(pk__in=[item.pk for item in items])[: count - len(items)]
     while not items and (candidates := list(queue.values_list("pk", flat=True)[:count])):
         items = list(unmet.filter(pk__in=candidates).order_by("pk").select_for_update(of=("self",)))
-    items = limits.fit(items, wanted, qualification.enrolment, study)
+    tried, items = items, limits.fit(items, enrolment, study)
+    if len(items) < count == len(tried):  # neighbours are often of one group: look further along the queue
+        more = unlocked.filter(queued_at__gt=tried[-1].queued_at)[: MORE * count]
+        items += limits.fit(list(more), enrolment, study, at_most=count - len(items))
     first = min((item.queued_at for item in items), default=None)
     if first and not (seen and timedelta(0) <= first - seen < STRIDE):
         Qualification.objects.filter(pk=qualification.pk).update(queue_seen_until=first)

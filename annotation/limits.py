@@ -64,14 +64,10 @@ def allowed(items: QuerySet[Item], enrolment: Enrolment, study: Study) -> QueryS
     return items
 
 
-def has_groups(study: Study) -> bool:
-    return bool(_group_limits(study))
-
-
-def fit(items: Sequence[Item], count: int, enrolment: Enrolment, study: Study) -> list[Item]:
-    """The first `count` of the items that together fill no group beyond its limit; notes that the worker met them."""
-    limits = _group_limits(study)
-    if not limits:
+def fit(items: Sequence[Item], enrolment: Enrolment, study: Study, *, at_most: int | None = None) -> list[Item]:
+    """Those of the items, in order, that together fill no group beyond its limit; notes that the worker met them."""
+    limits, count = _group_limits(study), len(items) if at_most is None else at_most
+    if not limits or not items:
         return list(items[:count])
     groups: dict[int, list[str]] = {item.pk: [] for item in items}
     for pk, group in ItemGroup.objects.filter(item__in=items).values_list("item", "group"):

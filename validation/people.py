@@ -71,8 +71,10 @@ def pooled(scores: Iterable[Score]) -> Score:
 
 def people_of(study: Study) -> list[Person]:
     """Everybody, by running code, in four queries."""
-    enrolments = study.enrolments.select_related("worker", "study").prefetch_related("qualifications")
+    enrolments = study.enrolments.select_related("worker").prefetch_related("qualifications")
     people = {e.pk: Person(e, [q.stage for q in e.qualifications.all() if q.state == "qualified"]) for e in enrolments}
+    for person in people.values():
+        person.enrolment.study = study  # known, so nobody needs to fetch it
     for score in Score.objects.filter(study=study):
         people[score.enrolment_id].scores[score.stage] = score
     for proposal in Revocation.objects.filter(enrolment__study=study, state=Revocation.State.PROPOSED):

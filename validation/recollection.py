@@ -17,9 +17,9 @@ from annotation.models.sittings import State as SittingState
 from annotation.progress import seats_of, wanted
 from annotation.protocols.base import Collect, Counted, Measure, Settle, Step
 from validation.agreement import Estimate, estimate, leave_out
-from validation.models import Resolution, Score
+from validation.models import Resolution, Score, Tally
 from validation.rules import RULES, first_met, stricter, thresholds_of
-from validation.tallies import histogram, profile_of
+from validation.tallies import histogram, profile_from, profile_of
 
 CHUNK = 5_000
 OUT = ("", Annotation.Why.HELD)  # what excluding takes out
@@ -237,8 +237,8 @@ def _think_away(study: Study, items: Iterable[int], workers: set[int]) -> _Diffe
     found = _Difference()
     measure = _measure(study)
     for chunk in batched(sorted(set(items)), CHUNK):
-        rows = list(Item.objects.filter(pk__in=chunk).order_by("pk"))
-        now, then = seats_of(rows), seats_of(rows, without=workers)
+        rows = list(Item.objects.filter(pk__in=chunk).only("payload", "open_seats").order_by("pk"))
+        then = seats_of(rows, without=workers)
         labels = dict(Resolution.objects.filter(item__in=chunk, outcome="settled").values_list("item", "label"))
         for item in rows:
             step = study.protocol.next_step(item.payload, then[item.pk].counted, study.options)
@@ -251,8 +251,11 @@ def _think_away(study: Study, items: Iterable[int], workers: set[int]) -> _Diffe
                 found.labels_after[step.label] += 1
             found.changed += labels.get(item.pk) != _label(step)
             if measure:
-                _add_profile(found.profiles_before, measure, study, now[item.pk].counted)
                 _add_profile(found.profiles_after, measure, study, then[item.pk].counted)
+        if measure:
+            there = Tally.objects.filter(item__in=chunk, stage=study.protocol.stages[0].name, measure=measure.name)
+            for profile, n in there.values_list("profile").annotate(n=Count("*")).order_by():
+                found.profiles_before[profile_from(profile)] += n
     return found
 
 

@@ -46,4 +46,9 @@ def profile_of(measure: Measure, answers: Sequence[Mapping[str, object]]) -> tup
 def histogram(study: Study, stage: str, measure: str) -> "Histogram":
     """How many items have each profile: one GROUP BY, however large the study."""
     rows = Tally.objects.filter(study=study, stage=stage, measure=measure).values_list("profile").annotate(n=Count("*"))
-    return {tuple(int(n) for n in profile.split(",")): items for profile, items in rows}
+    return {profile_from(profile): items for profile, items in rows}
+
+
+def profile_from(text: str) -> tuple[int, ...]:
+    """As a row has it -> votes per category."""
+    return tuple(int(n) for n in text.split(","))
