@@ -1,6 +1,6 @@
 """Gold and fillers among the work: which, how many, and where; they look like the rest."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import floor
 from random import Random
 
@@ -26,17 +26,18 @@ def mixed(work: Sequence[Item], worker: Worker, study: Study, stage: str) -> lis
     rng = Random(f"{worker.code} {work[0].ref}")
     wanted = rate * len(work)
     gold = floor(wanted) + (rng.random() < wanted - floor(wanted))
-    for role, count in ((Item.Role.GOLD, gold), (Item.Role.FILLER, fillers)):
-        for item in _draw(study, worker, role, count, rng):
-            items.insert(rng.randint(0, len(items)), item)
+    for item in _draw(study, worker, {Item.Role.GOLD: gold, Item.Role.FILLER: fillers}, rng):
+        items.insert(rng.randint(0, len(items)), item)
     return items
 
 
-def _draw(study: Study, worker: Worker, role: str, count: int, rng: Random) -> list[Item]:
-    if not count:
-        return []
+def _draw(study: Study, worker: Worker, counts: Mapping[str, int], rng: Random) -> list[Item]:
+    """So many items of each role that the worker has not met, as far as there are any."""
     met = Assignment.objects.filter(item=OuterRef("pk"), worker=worker)
-    unmet = study.items.filter(role=role, gold__isnull=False).exclude(Exists(met)).order_by("pk")
-    pool = list(unmet.values_list("pk", flat=True)[:POOL])
-    chosen = rng.sample(pool, min(count, len(pool)))
+    roles = [role for role, count in counts.items() if count]
+    unmet = study.items.filter(role__in=roles, gold__isnull=False).exclude(Exists(met)).order_by("pk")
+    pools: dict[str, list[int]] = {role: [] for role in roles}
+    for pk, role in unmet.values_list("pk", "role")[:POOL]:
+        pools[role].append(pk)
+    chosen = [pk for role in roles for pk in rng.sample(pools[role], min(counts[role], len(pools[role])))]
     return sorted(study.items.filter(pk__in=chosen), key=lambda item: chosen.index(item.pk))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import floor
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 
 from annotation.errors import LimitReached
 from annotation.models import Assignment, Enrolment, Exposure, Item, ItemGroup, Sitting, Study
@@ -70,10 +70,12 @@ def fit(items: Sequence[Item], enrolment: Enrolment, study: Study, *, at_most: i
     if not limits or not items:
         return list(items[:count])
     groups: dict[int, list[str]] = {item.pk: [] for item in items}
-    for pk, group in ItemGroup.objects.filter(item__in=items).values_list("item", "group"):
+    met: Counter[str] = Counter()
+    so_far = Exposure.objects.filter(enrolment=enrolment, group=OuterRef("group")).values("met")
+    rows = ItemGroup.objects.filter(item__in=items).annotate(met=Subquery(so_far))
+    for pk, group, before in rows.values_list("item", "group", "met"):
         groups[pk].append(group)
-    names = {group for each in groups.values() for group in each}
-    met = Counter(dict(Exposure.objects.filter(enrolment=enrolment, group__in=names).values_list("group", "met")))
+        met[group] = before or 0
     chosen: list[Item] = []
     touched: set[str] = set()
     for item in items:
