@@ -94,10 +94,10 @@ def test_from_the_enrolment_link_to_work_revocation_and_appeal(new_page, study, 
 
     phone.get_by_role("link", name="Your work").click()
     phone.get_by_role("button", name="Start: Find false assumptions").click()
-    for _ in range(2):
+    for number in ("1 of 2", "2 of 2"):
+        expect(phone.locator("#item[data-ready] [data-heading]")).to_have_text(number)
         keys(phone, "1", "4", "n")
         phone.keyboard.press("Control+Enter")
-        phone.wait_for_load_state()
     expect(phone.get_by_role("heading", name="Thank you. All 2 answers are in")).to_be_visible()
     phone.get_by_role("link", name="Your work").click()
     expect(phone.get_by_text("0.50 USD").first).to_be_visible()
