@@ -29,7 +29,7 @@ class TokenScheme(OpenApiAuthenticationExtension):
     name = "token"
 
     def get_security_definition(self, auto_schema: object) -> dict[str, str]:
-        said = "`Token` and the token that was given to the worker, separated by a space."
+        said = "`Token`, a space, and a worker's token, or a staff token from `manage.py staff_token`."
         return {"type": "apiKey", "in": "header", "name": "Authorization", "description": said}
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from annotation.errors import Refusal
-from annotation.models import Enrolment, Revocation, Study
+from annotation.models import Enrolment, Qualification, Revocation, Study
 from annotation.revocation import enrolment_of
 from validation.models import Score
 from validation.quality import COUNTED
@@ -72,7 +72,7 @@ def pooled(scores: Iterable[Score]) -> Score:
 def people_of(study: Study) -> list[Person]:
     """Everybody, by running code, in four queries."""
     enrolments = study.enrolments.select_related("worker").prefetch_related("qualifications")
-    people = {e.pk: Person(e, [q.stage for q in e.qualifications.all() if q.state == "qualified"]) for e in enrolments}
+    people = {e.pk: Person(e, _stages(study, e)) for e in enrolments}
     for person in people.values():
         person.enrolment.study = study  # known, so nobody needs to fetch it
     for score in Score.objects.filter(study=study):
@@ -83,6 +83,12 @@ def people_of(study: Study) -> list[Person]:
     for person in people.values():
         person.share = person.annotations / total if total else 0.0
     return list(people.values())
+
+
+def _stages(study: Study, enrolment: Enrolment) -> list[str]:
+    """Those they may work in, in the protocol's order; the qualifications were fetched before."""
+    may = {q.stage for q in enrolment.qualifications.all() if q.state == Qualification.State.QUALIFIED}
+    return [stage.name for stage in study.protocol.stages if stage.name in may]
 
 
 def scored_at(people: Iterable[Person]) -> datetime | None:

@@ -14,6 +14,7 @@ urlpatterns = [
     path("studies/<slug:slug>/people/", people.workers, name="people"),
     path("studies/<slug:slug>/people/<int:number>/", people.worker, name="worker"),
     path("studies/<slug:slug>/people/<int:number>/note/", people.note, name="note"),
+    path("studies/<slug:slug>/people/<int:number>/qualify/", people.qualify, name="qualify"),
     path("studies/<slug:slug>/people/<int:number>/answers/", people.answers, name="answers"),
     path("studies/<slug:slug>/people/revoke/", revoking.revoke, name="revoke"),
     path("studies/<slug:slug>/people/restore/", revoking.restore, name="restore"),

@@ -199,7 +199,7 @@ def test_a_page_that_cannot_refresh_says_since_when(browser, live_server, study)
 
 def test_keys_lead_through_the_console(page, study):
     log_in(page, "/studies/plants/")
-    for keys, path in (("gi", "items/"), ("gw", "workers/"), ("gd", "data/"), ("gs", "")):
+    for keys, path in (("gi", "items/"), ("gw", "people/"), ("gd", "data/"), ("gs", "")):
         for key in keys:
             page.keyboard.press(key)
         page.wait_for_url(f"**/studies/plants/{path}")

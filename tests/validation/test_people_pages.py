@@ -110,6 +110,18 @@ def test_single_answers_are_excluded_and_count_again(client, study, maria):
     assert not Annotation.objects.exclude(uncounted="").exists()
 
 
+def test_a_validator_is_chosen_among_the_generators(client, study, maria):
+    make_worker(study, "cat", stages=["generate"])
+    assert "Qualify for “Judge two annotations”" in client.get(url("worker", study, 3)).content.decode()
+    assert client.post(url("qualify", study, 3), {"stage": "validate"}).status_code == 302
+    cat = Enrolment.objects.get(number=3)
+    assert sorted(cat.qualifications.values_list("stage", "state")) == [
+        ("generate", "qualified"),
+        ("validate", "qualified"),
+    ]
+    assert client.post(url("qualify", study, 3), {"stage": "paint"}).status_code == 404
+
+
 # --- Revoking and restoring -----------------------------------------------------------------------
 def test_revoking_shows_first_what_follows_and_names_the_button_by_the_act(client, study, maria):
     asked = {"w": ["2"], "work": "exclude", "why": "Guessing."}

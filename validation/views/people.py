@@ -10,7 +10,8 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
-from annotation import exclusion
+from annotation import exclusion, qualification
+from annotation.errors import Refusal
 from annotation.events import event, record
 from annotation.models import Annotation, Appeal, Attempt, Enrolment, Event, Revocation, Study
 from annotation.views.downloads import table
@@ -155,8 +156,10 @@ def _worker(
     answers = Annotation.objects.filter(study=study, worker=enrolment.worker).select_related("item").order_by("-pk")
     shown = list(answers[(page - 1) * ROWS : page * ROWS + 1])
     stages = {s.name: s for s in study.protocol.stages}
+    qualified = set(enrolment.qualifications.filter(state="qualified").values_list("stage", flat=True))
     context = {
         "enrolment": enrolment,
+        "other_stages": [stage for stage in stages.values() if stage.name not in qualified],
         "scores": [(stages[s.stage], s) for s in Score.objects.filter(enrolment=enrolment).order_by("pk")],
         "qualifications": enrolment.qualifications.order_by("pk"),
         "attempts": Attempt.objects.filter(qualification__enrolment=enrolment).select_related("qualification"),
@@ -189,6 +192,20 @@ def note(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     Enrolment.objects.filter(pk=enrolment.pk).update(note=form.cleaned_data["note"])
     now = timezone.now()
     record([event(study, "note written", by=actor(request), at=now, worker=enrolment.worker_id)])
+    return redirect("validation:worker", study.slug, number)
+
+
+@for_team
+@for_researchers
+@require_POST
+def qualify(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Let somebody work in one more stage, as CREPE chooses its validators among the generators."""
+    enrolment = get_object_or_404(study.enrolments.select_related("worker", "study"), number=number)
+    try:
+        stages = [request.POST.get("stage", "")]
+        qualification.qualify(enrolment.worker, study, stages, by=actor(request), at=timezone.now())
+    except Refusal as refusal:
+        return _worker(request, study, enrolment, refusal.sentence, refusal.status)
     return redirect("validation:worker", study.slug, number)
 
 
