@@ -14,6 +14,7 @@ class StaffScheme(TokenScheme):
     """The same header; another token in it."""
 
     target_class = "annotation.staff.StaffAuthentication"
+    name = "staff"
 
 
 class Own(serializers.Serializer):
