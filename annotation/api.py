@@ -27,6 +27,7 @@ from annotation.problems import NOT_FOUND, problem
 
 NOT_YOURS = "There is no such {}, or it is not yours. Take the ids from the sitting you were given."
 NOT_KEPT = "This draft was not kept: it would not come back as it was sent, see `errors`. Correct it and send it again."
+HIDDEN = (Annotation.Why.GOLD, Annotation.Why.FILLER)
 KINDS: dict[type, str] = {str: "a text", dict: "an object"}
 
 
@@ -166,9 +167,11 @@ def _add_judged(assignments: list[Assignment], shown: list[dict[str, Any]]) -> N
 
 
 def _taken(annotation: Annotation) -> dict[str, Any]:
+    """Hidden items look like the rest also afterwards."""
+    why = "" if annotation.uncounted in HIDDEN else annotation.uncounted
     return {
         "assignment": annotation.assignment_id,
         "item": annotation.item.ref,
-        "counted": not annotation.uncounted,
-        "why": annotation.uncounted,
+        "counted": not why,
+        "why": why,
     }

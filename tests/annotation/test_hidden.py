@@ -6,6 +6,7 @@ import pytest
 
 from annotation import leasing, submission
 from annotation.models import Annotation, Item
+from tests.annotation.program import Program
 from tests.factories import FALSE_ANSWER, NORMAL_ANSWER, make_items, make_study, make_worker
 
 pytestmark = pytest.mark.django_db
@@ -80,3 +81,10 @@ def test_a_known_answer_is_one_of_the_first_stage_so_only_there_something_is_hid
     study = study_with(gold_rate=1.0, fillers_per_sitting=1)
     Item.objects.filter(role="work").update(stage="validate")
     assert set(roles(take(study, make_worker(study), "validate"))) == {"work"}
+
+
+def test_a_program_is_not_told_which_items_were_hidden():
+    study = study_with(gold_rate=0.5, fillers_per_sitting=1)
+    ann = Program(make_worker(study))
+    _, done = ann.submit(ann.lease(study.slug), NORMAL_ANSWER)
+    assert [(a["counted"], a["why"]) for a in done["annotations"]] == [(True, "")] * 7
