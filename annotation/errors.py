@@ -55,6 +55,11 @@ class Closed(Refusal):
     sentence = "This was closed before. What you wrote is kept."
 
 
+class NotYetRight(Refusal):
+    code = "not_yet_right"
+    sentence = "Some practice items are not yet right. Answer them on your page, where you are told why."
+
+
 class BadLink(Refusal):
     code, status = "bad_link", 403
     sentence = "This link does not work. Please check that you copied all of it, or ask the study's team for a new one."

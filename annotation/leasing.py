@@ -1,7 +1,8 @@
 """Lease, renew, give back, expire.
 
-Locks are taken in one order: the worker's qualifications, items (by primary key), sittings, then assignments. A lease
-skips items that somebody else has locked, and waits for them only before it would say that there is nothing left.
+Locks are taken in one order: the study (where places are given out, or the rules declared), the worker's
+qualifications, items (by primary key), sittings, then assignments. A lease skips items that somebody else has locked,
+and waits for them only before it would say that there is nothing left.
 """
 
 from collections import Counter
@@ -27,6 +28,7 @@ from annotation.lifecycle import ASSIGNMENT, SITTING
 from annotation.models import Assignment, Enrolment, Item, Qualification, Sitting, Study, Worker
 from annotation.models.sittings import State
 from annotation.progress import advance, free_seat, seats_of
+from annotation.qualification import lock as lock_study
 
 # An import queues its items a microsecond apart: a worker's place in the queue is noted every fifty items or so, and a
 # lease walks over no more than these.
@@ -46,6 +48,8 @@ def lease(worker: Worker, study: Study, stage: str, *, at: datetime) -> tuple[Si
             f"This study has no stage {stage!r}; it has {', '.join(s.name for s in study.protocol.stages)}."
         )
     with transaction.atomic():
+        if study.declared_at is None:  # the first lease declares the rules
+            lock_study(study)
         qualification = _lock_qualification(worker, study, stage)
         if sitting := _resume(worker, study, stage, at=at):
             return sitting, False
@@ -89,8 +93,11 @@ def lock_qualifications(worker: Worker, study: Study) -> list[Qualification]:
 
 def _resume(worker: Worker, study: Study, stage: str, *, at: datetime) -> Sitting | None:
     """The open sitting, or one that lapsed and whose seats (some of them) are still free."""
-    mine = Sitting.objects.filter(worker=worker, study=study, stage=stage, purpose=Sitting.Purpose.WORK)
-    unfinished = list(mine.filter(state__in=[State.LEASED, State.EXPIRED]).order_by("-pk"))
+    mine = Sitting.objects.filter(worker=worker, study=study, stage=stage)
+    there = list(mine.filter(state__in=[State.LEASED, State.EXPIRED]).order_by("-pk"))
+    unfinished = [sitting for sitting in there if sitting.purpose == Sitting.Purpose.WORK]
+    if left := [s for s in there if s.purpose != Sitting.Purpose.WORK]:  # a practice or test they need no more
+        release(left, State.RETURNED, by=actor(worker), at=at)
     for sitting in unfinished:
         if sitting.state == State.LEASED:
             renew(sitting, study, at=at)
@@ -195,6 +202,8 @@ def renew(sitting: Sitting, study: Study, *, at: datetime) -> None:
 
 def give_back(sitting: Sitting, *, at: datetime) -> None:
     """The worker returns what is open; drafts are kept. Raises Closed when there is nothing open to return."""
+    if sitting.purpose != Sitting.Purpose.WORK:
+        raise Closed("Practice and tests are not given back: leave them as they are, and go on whenever you like.")
     with transaction.atomic():
         if not release([sitting], State.RETURNED, by=actor(sitting.worker), at=at):
             raise Closed("This sitting was closed before; nothing was given back.")

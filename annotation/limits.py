@@ -36,16 +36,20 @@ def most(study: Study) -> int | None:
 
 def room(enrolment: Enrolment, study: Study) -> int:
     """How many more items a sitting may have now. Raises LimitReached for none."""
-    if at_once := int(study.options.get("max_open_sittings", 0)):
-        held = Sitting.objects.filter(worker=enrolment.worker_id, study=study, state=State.LEASED).count()
-        if held >= at_once:
-            raise LimitReached("You have as many sittings open as one person may. Submit or return one of them first.")
+    at_once = int(study.options.get("max_open_sittings", 0))
+    if at_once and _open_sittings(study).filter(worker=enrolment.worker_id).count() >= at_once:
+        raise LimitReached("You have as many sittings open as one person may. Submit or return one of them first.")
     count, limit = int(study.options["items_per_sitting"]), most(study)
     if limit is not None:
         count = min(count, limit - enrolment.taken)
     if count < 1:
         raise LimitReached
     return count
+
+
+def _open_sittings(study: Study) -> QuerySet[Sitting]:
+    """Of work: practice and tests take no room."""
+    return Sitting.objects.filter(study=study, state=State.LEASED, purpose=Sitting.Purpose.WORK)
 
 
 def allowed(items: QuerySet[Item], enrolment: Enrolment, study: Study) -> QuerySet[Item]:
@@ -115,8 +119,7 @@ def limits_of(study: Study) -> Iterable[Limit]:
         beyond = enrolments.filter(taken__gt=floor(share * study.work_items + 1e-9)).count()
         yield Limit(f"at most {share:.0%} of the items for one person", beyond)
     if at_once := int(study.options.get("max_open_sittings", 0)):
-        held = Sitting.objects.filter(study=study, state=State.LEASED).values_list("worker")
-        open_now = Counter(worker for (worker,) in held)
+        open_now = Counter(worker for (worker,) in _open_sittings(study).values_list("worker"))
         yield Limit(f"at most {at_once} open sittings at a time", sum(n > at_once for n in open_now.values()))
     for name, limit in _group_limits(study).items():
         full = Exposure.objects.filter(enrolment__study=study, group__startswith=f"{name}=", met__gt=limit)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Count, Max, QuerySet
 
 from annotation.errors import UnknownStage
 from annotation.events import SYSTEM, event, record
@@ -57,11 +57,21 @@ def enrol(worker: Worker, study: Study, stage: str, *, by: str, at: datetime) ->
     found = enrolment.qualifications.filter(stage=stage).first()
     if found:
         return found
-    trains = study.items.filter(role__in=[Item.Role.PRACTICE, Item.Role.QUALIFICATION]).exists()
+    trains = practice(study).exists() or questions(study).exists()
     state = Qualification.State.TRAINING if trains else Qualification.State.QUALIFIED
     made = Qualification.objects.create(enrolment=enrolment, stage=stage, state=state, created_at=at)
     record([event(study, "enrolled" if trains else "qualified", by=by, at=at, worker=worker, stage=stage)])
     return made
+
+
+def practice(study: Study) -> QuerySet[Item]:
+    """The items people practise on: those with a known answer."""
+    return study.items.filter(role=Item.Role.PRACTICE, gold__isnull=False)
+
+
+def questions(study: Study) -> QuerySet[Item]:
+    """The items of the test: those with a known answer."""
+    return study.items.filter(role=Item.Role.QUALIFICATION, gold__isnull=False)
 
 
 def score(sitting: Sitting, annotations: Sequence[Annotation], *, at: datetime) -> None:
@@ -80,14 +90,17 @@ def score(sitting: Sitting, annotations: Sequence[Annotation], *, at: datetime) 
         decide(attempt, passed=False, by=SYSTEM, why=why, at=at)
     elif study.options.get("review_tests") == "on" and any(stage.texts(a.answer) for a in annotations):
         ATTEMPT.move([attempt], Attempt.State.REVIEW)
-        QUALIFICATION.move([attempt.qualification], Qualification.State.REVIEW, changed_at=at)
+        _move(attempt.qualification, Qualification.State.REVIEW, at=at)
     else:
         decide(attempt, passed=True, by=SYSTEM, why=f"{right} of {total} answers were right.", at=at)
 
 
 @transaction.atomic
 def decide(attempt: Attempt, *, passed: bool, by: str, why: str, at: datetime) -> None:
-    """Pass or fail a test, once. Passed with all places taken is `full`. Locks the study. Raises LostRace."""
+    """Pass or fail a test, once. Passed with all places taken is `full`. Locks the study. Raises LostRace.
+
+    Of somebody whom the team vouched for meanwhile the result is kept, and changes nothing.
+    """
     study, worker = attempt.qualification.enrolment.study, attempt.qualification.enrolment.worker
     stage = attempt.qualification.stage
     lock(study)
@@ -97,24 +110,45 @@ def decide(attempt: Attempt, *, passed: bool, by: str, why: str, at: datetime) -
     state = Qualification.State.FAILED
     if passed:
         state = Qualification.State.FULL if is_full(study, stage) else Qualification.State.QUALIFIED
-    QUALIFICATION.move([attempt.qualification], state, changed_at=at)
+    moved = _move(attempt.qualification, state, at=at)
     record(
         [event(study, "test passed" if passed else "test failed", by=by, at=at, worker=worker, why=why, stage=stage)]
     )
-    if state == Qualification.State.QUALIFIED:
+    if moved and state == Qualification.State.QUALIFIED:
         record([event(study, "qualified", by=by, at=at, worker=worker, stage=stage)])
+
+
+def _move(qualification: Qualification, to: str, *, at: datetime) -> bool:
+    """What a test makes of a qualification; False for somebody who is through already."""
+    qualification.refresh_from_db(fields=["state"])
+    if qualification.state == Qualification.State.QUALIFIED:
+        return False
+    QUALIFICATION.move([qualification], to, changed_at=at)
+    return True
 
 
 def is_full(study: Study, stage: str) -> bool:
     """Whether as many people as the study takes have passed its test for the stage."""
     places = int(study.options.get("max_qualified", 0))
+    return bool(places) and places_taken(study, stage) >= places
+
+
+def places_taken(study: Study, stage: str) -> int:
+    """People who passed the stage's test and may work; who was revoked, or left, takes no place."""
+    return places_by_stage([study.pk]).get((study.pk, stage), 0)
+
+
+def places_by_stage(studies: Iterable[int]) -> dict[tuple[int, str], int]:
+    """Places taken of these studies (ids), by study and stage, in one query."""
     passed = Attempt.objects.filter(
-        qualification__enrolment__study=study,
-        qualification__stage=stage,
+        qualification__enrolment__study__in=studies,
+        qualification__enrolment__state=Enrolment.State.ACTIVE,
         qualification__state=Qualification.State.QUALIFIED,
         state=Attempt.State.PASSED,
-    )
-    return bool(places) and passed.values("qualification").distinct().count() >= places
+    ).order_by()
+    counted = passed.values_list("qualification__enrolment__study", "qualification__stage")
+    rows = counted.annotate(n=Count("qualification", distinct=True))
+    return {(study, stage): n for study, stage, n in rows}
 
 
 def add_worker(study: Study, code: str, stages: Iterable[str], *, by: str, at: datetime) -> Worker:

@@ -5,6 +5,7 @@ from decimal import Decimal
 
 from django.db.models import Count, Exists, OuterRef, Q, Sum
 
+from annotation import limits, qualification
 from annotation.models import Annotation, Appeal, Attempt, Item, Qualification, Revocation, Sitting, Study, Try, Worker
 from annotation.models.sittings import State
 from annotation.protocols.base import Stage
@@ -15,14 +16,19 @@ from annotation.way_in import Step, next_step
 class Place:
     """Somewhere a worker may work, or is on the way to: one stage of one study.
 
-    decided, upheld: of their answers, those others settled, and those that were upheld. earned: what submitted sittings
-    pay. seconds: active ones. attempt: the last taking of the test. revocation: the one in force, with any appeal.
+    taken, at_most: items they took in the study, of so many that one person may do (None: no limit). is_free: whether
+    some seat is free. done: answers, hidden items among them, so that their number stays hidden. decided, upheld: of
+    their answers, those others settled, and those that were upheld. earned: what submitted sittings pay. seconds:
+    active ones. attempt: the last taking of the test. revocation: the last one, if it is in force or was lifted.
     """
 
     study: Study
     stage: Stage
     step: Step
     resumes: bool
+    taken: int
+    at_most: int | None
+    is_free: bool
     done: int
     decided: int = 0
     upheld: int = 0
@@ -35,6 +41,11 @@ class Place:
     @property
     def revoked(self) -> bool:
         return self.step == Step.REVOKED
+
+    @property
+    def is_done_up(self) -> bool:
+        """Whether one person may do no more here."""
+        return self.at_most is not None and self.taken >= self.at_most
 
     @property
     def earned(self) -> Decimal:
@@ -53,11 +64,14 @@ class Place:
 
 
 def places_of(worker: Worker) -> list[Place]:
-    """All of a worker's places, in eight queries."""
+    """All of a worker's places, in nine queries."""
     found = Qualification.objects.filter(enrolment__worker=worker).select_related("enrolment__study")
+    seats = Item.objects.filter(study=OuterRef("enrolment__study"), stage=OuterRef("stage"), open_seats__gt=0)
+    found = found.annotate(is_free=Exists(seats))
     qualifications = list(found.order_by("-enrolment__created_at", "pk"))
     studies = {q.enrolment.study_id for q in qualifications}
-    mine = Annotation.objects.filter(worker=worker).exclude(uncounted__in=["practice", "test", "gold", "filler"])
+    places_taken = qualification.places_by_stage(studies)
+    mine = Annotation.objects.filter(worker=worker).exclude(uncounted__in=["practice", "test"])
     counted = mine.values_list("study", "stage").annotate(
         n=Count("pk"), decided=Count("upheld"), upheld_n=Count("pk", filter=Q(upheld=True))
     )
@@ -72,19 +86,25 @@ def places_of(worker: Worker) -> list[Place]:
     practice = Item.objects.filter(study__in=studies, role=Item.Role.PRACTICE, gold__isnull=False)
     unlearnt = set(practice.exclude(Exists(right)).order_by().values_list("study", flat=True).distinct())
     attempts = {a.qualification_id: a for a in Attempt.objects.filter(qualification__in=qualifications).order_by("pk")}
-    in_force = Revocation.objects.filter(enrolment__worker=worker, state=Revocation.State.IN_FORCE)
-    revoked = {r.enrolment_id: r for r in in_force.select_related("appeal")}
+    told = [Revocation.State.IN_FORCE, Revocation.State.RESTORED]
+    revocations = Revocation.objects.filter(enrolment__worker=worker, state__in=told).order_by("pk")
+    revoked = {r.enrolment_id: r for r in revocations.select_related("appeal")}
     places = []
     for q in qualifications:
         study, key = q.enrolment.study, (q.enrolment.study_id, q.stage)
         done, decided, upheld = answers.get(key, (0, 0, 0))
         revocation = revoked.get(q.enrolment_id)
+        most = int(study.options.get("max_qualified", 0))
+        is_full = bool(most) and places_taken.get(key, 0) >= most
         places.append(
             Place(
                 study,
                 study.protocol.stage(q.stage),
-                next_step(q, study, practice_left=study.pk in unlearnt),
+                next_step(q, study, practice_left=study.pk in unlearnt, is_full=is_full),
                 key in begun,
+                q.enrolment.taken,
+                limits.most(study),
+                q.is_free,
                 done,
                 decided,
                 upheld,

@@ -1,6 +1,6 @@
 """What one assignment looks like on a worker's screen: plain values for the templates to walk over."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -134,14 +134,21 @@ def _writings(stage: Stage, mine: Fields, theirs: Fields) -> list[Writing]:
     return [writing for writing in found if any(writing.values())]
 
 
-def dots(stage: Stage, assignments: Sequence[Assignment], current: int) -> list[Dot]:
-    """done, attention (begun, but something is missing) or untouched."""
-    return [Dot(n, state_of(stage, a), n == current) for n, a in enumerate(assignments, 1)]
+def known(stage: Stage, gold: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A known answer as a card shows it: the answer, and what it writes."""
+    return {"answer": gold, "writings": _writings(stage, stage.spread(gold), {})}
 
 
-def state_of(stage: Stage, assignment: Assignment) -> str:
+def dots(stage: Stage, assignments: Sequence[Assignment], current: int, unlearnt: Container[int] = ()) -> list[Dot]:
+    """done, attention (begun, but something is missing) or untouched. unlearnt: ids of practice not yet right."""
+    return [Dot(n, state_of(stage, a, a.pk not in unlearnt), n == current) for n, a in enumerate(assignments, 1)]
+
+
+def state_of(stage: Stage, assignment: Assignment, is_right: bool = True) -> str:
     if not assignment.draft:
         return "untouched"
+    if not is_right:
+        return "attention"
     form = AnswerForm.of_fields(stage, assignment.item.payload, assignment.draft)
     return "done" if form.is_valid() else "attention"
 

@@ -7,11 +7,11 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q
 
-from annotation import limits, qualification, signs
-from annotation.errors import Closed, Invalid
+from annotation import limits, qualification, signs, way_in
+from annotation.errors import Closed, Invalid, NotYetRight
 from annotation.events import actor, event, record
 from annotation.forms import AnswerForm
-from annotation.leasing import lock, renew
+from annotation.leasing import lock, lock_qualifications, renew
 from annotation.lifecycle import ASSIGNMENT, SITTING
 from annotation.models import Annotation, Assignment, Enrolment, Item, Sitting, Study, Worker
 from annotation.models.sittings import State
@@ -54,13 +54,18 @@ def save_draft(
 
 
 def submit(sitting: Sitting, answers: Mapping[int, object], *, at: datetime) -> list[Annotation]:
-    """Record the sitting's answers, all or none; a repeated call returns the first. Locks the items.
+    """Record the sitting's answers, all or none; a repeated call returns the first. Locks the items; of a practice or
+    test, which may change what somebody is qualified for, first the study and the worker's qualifications.
 
     answers: assignment id -> raw answer; an assignment that is not named is answered from its draft.
     An answer after the lease lapsed counts if its seat is still free, and is kept and marked otherwise.
-    Raises Invalid (with the problems per assignment and field), or Closed for a sitting that was given back.
+    Raises Invalid (with the problems per assignment and field), Closed for a sitting that was given back, or
+    NotYetRight for a practice.
     """
     with transaction.atomic():
+        if sitting.purpose != Sitting.Purpose.WORK:
+            qualification.lock(sitting.study)
+            lock_qualifications(sitting.worker, sitting.study)
         assignments = sorted(lock([sitting]), key=lambda a: a.pk)
         items = {a.item_id: a.item for a in assignments}
         sitting.state, sitting.closed_at = assignments[0].sitting.state, assignments[0].sitting.closed_at
@@ -105,6 +110,8 @@ def _take(
     study, worker = sitting.study, sitting.worker
     if sitting.purpose == Sitting.Purpose.TEST and qualification.is_full(study, sitting.stage):
         raise Closed("All places were taken while you worked, so the test is closed. What you wrote is kept.")
+    if sitting.purpose == Sitting.Purpose.PRACTICE and way_in.unlearnt(assignments):
+        raise NotYetRight
     stage, consent = study.protocol.stage(sitting.stage), _consent(study, worker)
     held = [a for a in assignments if a.state == State.LEASED]
     _seat_late(study, [a for a in assignments if a.state == State.EXPIRED], items, at=at)
@@ -139,6 +146,8 @@ def _take(
     record(events + (advance(study, work, at=at) if work else []))
     if sitting.purpose == Sitting.Purpose.TEST:
         qualification.score(sitting, annotations, at=at)
+    if sitting.purpose == Sitting.Purpose.PRACTICE:
+        way_in.go_through(worker, study, sitting.stage, at=at)
     return annotations
 
 

@@ -33,6 +33,7 @@ urlpatterns = [
     path("studies/<slug:slug>/way-in/carry/", entrance.carry, name="carry_over"),
     path("studies/<slug:slug>/way-in/review/", entrance.review, name="review"),
     path("studies/<slug:slug>/way-in/<int:pk>/again/", entrance.again, name="allow_again"),
+    path("studies/<slug:slug>/way-in/<int:pk>/let-in/", entrance.let_in, name="let_in"),
     path("studies/<slug:slug>/workers/", workers.workers, name="workers"),
     path("studies/<slug:slug>/workers/add/", workers.add, name="add_workers"),
     path("studies/<slug:slug>/workers/<int:number>/link/", workers.link, name="worker_link"),

@@ -11,11 +11,13 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from annotation import qualification, way_in
 from annotation.errors import IllegalMove, LostRace
-from annotation.models import Annotation, Attempt, Item, Qualification, Study
+from annotation.models import Annotation, Attempt, Enrolment, Item, Qualification, Study
 from annotation.views.forms import ConsoleForm
 from annotation.views.pages import actor, for_researchers, for_team, show
 
 PAGE = "annotation/console/way_in.html"
+LEARNING = (Item.Role.PRACTICE, Item.Role.QUALIFICATION)
+LISTED = 200
 
 
 class ConsentForm(ConsoleForm):
@@ -54,16 +56,21 @@ def page(request: HttpRequest, study: Study) -> HttpResponse:
 
 def _page(request: HttpRequest, study: Study, said: str = "", status: int = 200, **given: Any) -> HttpResponse:
     text = study.consent_texts.filter(version=study.consent_version).first()
-    on_the_way = Qualification.objects.filter(enrolment__study=study).exclude(state=Qualification.State.QUALIFIED)
+    on_the_way = Qualification.objects.filter(enrolment__study=study, enrolment__state=Enrolment.State.ACTIVE)
+    on_the_way = on_the_way.exclude(state=Qualification.State.QUALIFIED)
     context = {
         "text": text,
         "versions": study.consent_texts.order_by("-version"),
         "form": ConsentForm(initial={"text": text.text if text else ""}),
         "carry": CarryForm(study, request),
-        "practice": study.items.filter(role=Item.Role.PRACTICE).count(),
-        "questions": study.items.filter(role=Item.Role.QUALIFICATION).count(),
+        "practice": qualification.practice(study).order_by("pk")[:LISTED],
+        "questions": qualification.questions(study).order_by("pk")[:LISTED],
+        "without": study.items.filter(role__in=LEARNING, gold__isnull=True).count(),
+        "places": qualification.places_taken(study, study.protocol.stages[0].name),
         "waiting": way_in.waiting(study).count(),
-        "on_the_way": on_the_way.select_related("enrolment").order_by("-changed_at", "-pk")[:200],
+        "on_the_way": on_the_way.select_related("enrolment").order_by("-changed_at", "-pk")[:LISTED],
+        "count": on_the_way.count(),
+        "listed": LISTED,
         "said": said,
     }
     return show(request, study, PAGE, context | given, status=status)
@@ -103,6 +110,16 @@ def again(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
         way_in.allow_again(found, by=actor(request), at=timezone.now())
     except (IllegalMove, LostRace):
         return _page(request, study, "Somebody decided otherwise in the meantime; this is how it stands now.", 409)
+    return redirect("annotation:way_in", study.slug)
+
+
+@for_team
+@for_researchers
+@require_POST
+def let_in(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
+    """Vouch for somebody on the way: they need no practice and no test any more."""
+    found = get_object_or_404(Qualification.objects.select_related("enrolment__worker"), pk=pk, enrolment__study=study)
+    qualification.qualify(found.enrolment.worker, study, [found.stage], by=actor(request), at=timezone.now())
     return redirect("annotation:way_in", study.slug)
 
 

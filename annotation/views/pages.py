@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.timezone import now
 from django.views.decorators.cache import never_cache
 
-from annotation import overview
+from annotation import overview, way_in
 from annotation.models import Study
 from annotation.views.rendering import render_region
 
@@ -82,7 +82,9 @@ def show(
     request: HttpRequest, study: Study, page: str, context: Mapping[str, Any], *, region: str = "", status: int = 200
 ) -> HttpResponse:
     """A page of a study, or the region alone for htmx."""
-    everything = {"study": study, "may_change": may_change(request), **context}
+    # The navigation counts what waits to be read; a region has none, and asks nothing.
+    frame = {"study": study, "may_change": may_change(request), "tests_waiting": way_in.waiting(study).count}
+    everything = {**frame, **context}
     if region:
         return render_region(request, page, region, everything, status)
     return render(request, page, everything, status=status)

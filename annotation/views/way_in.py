@@ -5,7 +5,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation import revocation, way_in
+from annotation import qualification, revocation, way_in
 from annotation.errors import Refusal
 from annotation.models import Enrolment, Qualification, Worker
 from annotation.views.work import for_worker, show_home, start
@@ -25,8 +25,9 @@ def consent(request: HttpRequest, token: str, worker: Worker, slug: str, stage: 
         return redirect("annotation:home", token)
     if request.method == "POST":
         version = request.POST.get("version", "")
+        read = int(version) if version.isdecimal() and len(version) < 6 else 0
         try:
-            way_in.agree(worker, study, int(version) if version.isdecimal() else 0, at=timezone.now())
+            way_in.agree(worker, study, read, at=timezone.now())
             return start(request, token, slug=slug, stage=stage)
         except Refusal as refusal:
             said = refusal.sentence
@@ -51,7 +52,7 @@ def instructions(request: HttpRequest, token: str, worker: Worker, slug: str, st
         "stage": enrolment.study.protocol.stage(stage),
         "instructions": f"annotation/instructions/{enrolment.study.protocol_slug}/{stage}.html",
         "practice": way_in.practice_left(worker, enrolment.study).count(),
-        "questions": enrolment.study.items.filter(role="qualification").count(),
+        "questions": qualification.questions(enrolment.study).count(),
     }
     return render(request, "annotation/way_in/instructions.html", context)
 

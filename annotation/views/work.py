@@ -17,15 +17,17 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from annotation import leasing, links, qualification, queries, screen, signs, submission, way_in
 from annotation.errors import Invalid, Refusal
 from annotation.forms import AnswerForm, read_fields, storable
-from annotation.models import Assignment, Item, Qualification, Sitting, Study, Worker
+from annotation.models import Assignment, Attempt, Item, Qualification, Sitting, Study, Worker
 from annotation.models.sittings import State
 from annotation.protocols.base import Fields, Problem, Stage
 from annotation.throttling import PerJoiner
 from annotation.views.rendering import render_region
 from annotation.way_in import Step
 
+IN = Qualification.State
 CLOSED = (State.SUBMITTED, State.RETURNED, State.WITHDRAWN)
 PAGES = {Step.CONSENT: "annotation:consent", Step.INSTRUCTIONS: "annotation:instructions_first"}
+WAITS = (Step.REVIEW, Step.FULL, Step.FAILED)
 WORK, ITEM = "annotation/work/work.html", "annotation/work/_item.html"
 View = Callable[..., HttpResponse]
 
@@ -93,6 +95,8 @@ def start(request: HttpRequest, token: str, worker: Worker, slug: str, stage: st
     step, now = way_in.step_of(worker, study, stage), timezone.now()
     if step in PAGES:
         return redirect(PAGES[step], token, slug, stage)
+    if step in WAITS:  # the page says for what
+        return show_home(request, token, worker, status=409)
     try:
         if step in (Step.PRACTICE, Step.TEST):
             sitting = way_in.open_sitting(worker, study, stage, step, at=now)
@@ -100,7 +104,9 @@ def start(request: HttpRequest, token: str, worker: Worker, slug: str, stage: st
             sitting, _ = leasing.lease(worker, study, stage, at=now)
     except Refusal as refusal:
         return show_home(request, token, worker, refusal.sentence, refusal.status)
-    states = [screen.state_of(study.protocol.stage(stage), a) for a in _assignments(sitting)]
+    assignments = _assignments(sitting)
+    unlearnt = way_in.unlearnt(assignments)
+    states = [screen.state_of(study.protocol.stage(stage), a, a.pk not in unlearnt) for a in assignments]
     number = next((n for n, state in enumerate(states, 1) if state != "done"), len(states))
     return redirect("annotation:work", token, sitting.pk, number)
 
@@ -128,7 +134,7 @@ def item(request: HttpRequest, token: str, worker: Worker, pk: int, number: int)
     problems = _problems(stage, assignment)
     if any(p.blocking for p in problems):
         return _page(request, token, sitting, assignments, number, problems, 422)
-    if sitting.purpose == Sitting.Purpose.PRACTICE and not way_in.is_learnt(assignment):
+    if way_in.unlearnt([assignment]):
         return _practise(request, token, sitting, assignments, number)
     if number < len(assignments):
         return _turn(request, token, sitting, assignments, number + 1)
@@ -144,7 +150,9 @@ def _practise(
     form = AnswerForm.of_fields(stage, assignment.item.payload, assignment.draft or {})
     is_right = way_in.attempt_practice(assignment, form.answer, at=timezone.now())
     why = str(assignment.item.payload.get("meta", {}).get("explanation", ""))
-    feedback = {"is_right": is_right, "why": why if is_right else "", "hint": "" if is_right else _hint(assignment)}
+    feedback: dict[str, object] = {"is_right": is_right, "hint": "" if is_right else _hint(assignment)}
+    if is_right:
+        feedback |= {"why": why, "known": screen.known(stage, assignment.item.gold or {})}
     return _page(request, token, sitting, assignments, number, feedback=feedback, status=200 if is_right else 422)
 
 
@@ -200,7 +208,8 @@ def done(request: HttpRequest, token: str, worker: Worker, pk: int) -> HttpRespo
     late = sum(a.state == State.SUBMITTED and a.seat is None and a.role == Item.Role.WORK for a in assignments)
     context = {"token": token, "sitting": sitting, "count": len(assignments), "late": late}
     if sitting.purpose == Sitting.Purpose.TEST:
-        context["attempt"] = sitting.attempt_at_test
+        attempt = Attempt.objects.select_related("qualification").filter(sitting=sitting).first()
+        context |= {"attempt": attempt, "is_through": attempt and attempt.qualification.state == IN.QUALIFIED}
     return render(request, "annotation/work/done.html", context)
 
 
@@ -264,17 +273,14 @@ def _problems(stage: Stage, assignment: Assignment) -> list[Problem]:
 
 
 def _submit(request: HttpRequest, token: str, sitting: Sitting, assignments: list[Assignment]) -> HttpResponse:
-    if sitting.purpose == Sitting.Purpose.PRACTICE:
-        left = [n for n, a in enumerate(assignments, 1) if not way_in.is_learnt(a)]
-        if left:
-            return _go(request, reverse("annotation:work", args=[token, sitting.pk, left[0]]))
+    unlearnt = way_in.unlearnt(assignments)
+    if left := [n for n, a in enumerate(assignments, 1) if a.pk in unlearnt]:
+        return _go(request, reverse("annotation:work", args=[token, sitting.pk, left[0]]))
     try:
         submission.submit(sitting, {}, at=timezone.now())
     except Invalid as refusal:
         number = next(n for n, a in enumerate(assignments, 1) if a.pk in refusal.problems)
         return _go(request, reverse("annotation:work", args=[token, sitting.pk, number]) + "?check=1")
-    if sitting.purpose == Sitting.Purpose.PRACTICE:
-        way_in.end_practice(sitting, at=timezone.now())
     return _go(request, reverse("annotation:done", args=[token, sitting.pk]))
 
 
@@ -323,13 +329,15 @@ def _page(
         "instructions": _instructions(sitting),
         "number": number,
         "total": len(assignments),
-        "dots": screen.dots(stage, assignments, number),
+        "dots": screen.dots(stage, assignments, number, way_in.unlearnt(assignments)),
         "steps": screen.steps(stage, fields, problems, cards),
         "cards": cards,
         "feedback": feedback,
         "signs": _signs(assignment) if sitting.study.options.get("signs") == "on" else [],
         "blocked": sum(p.blocking for p in problems) if status == 422 or "check" in request.GET else 0,
         "minutes_left": _minutes_left(sitting),
+        "pay": float(sitting.study.options.get("pay_per_sitting", 0)),
+        "currency": sitting.study.options.get("currency", ""),
     }
     return render_region(request, WORK, ITEM, context, status)
 

@@ -175,4 +175,4 @@ def test_earlier_jobs_are_listed_at_one_price(client, study, maria):
             page = client.get(address("data", study)).content.decode()
         costs.append(len(captured))
     assert page.count("There was nothing to export yet.") == 3
-    assert costs == [5, 5, 5]
+    assert costs == [6, 6, 6]

@@ -178,7 +178,7 @@ def test_a_study_page_costs_the_same_for_one_item_and_for_three(client, study, m
     make_items(study, 2, prefix="more")
     for code in ("ben", "cat"):
         answer(study, code, NORMAL_ANSWER)
-    assert (for_one, queries_of(client, address("annotation:study", study))) == (9, 9)
+    assert (for_one, queries_of(client, address("annotation:study", study))) == (10, 10)
 
 
 @pytest.mark.parametrize("name", ["annotation:study", "annotation:days", "validation:agreement", "validation:labels"])

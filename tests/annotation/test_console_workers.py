@@ -97,7 +97,7 @@ def test_a_page_of_workers_costs_the_same_for_one_and_for_three(client, study):
         with CaptureQueriesContext(connection) as captured:
             client.get(address("workers", study))
         costs.append(len(captured))
-    assert costs == [9, 9, 9]
+    assert costs == [10, 10, 10]
 
 
 def test_added_workers_get_links_that_let_them_in(client, study):

@@ -67,12 +67,12 @@ def test_the_table_is_a_file_by_running_code_alone(client, study, maria):
 
 
 def test_the_table_costs_a_fixed_number_of_queries(client, study, maria, django_assert_num_queries):
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(10):
         client.get(url("people", study))
     for code in ("cat", "dan", "eve"):
         make_worker(study, code)
     quality.refresh(study, at=NOON + timedelta(hours=1), everybody=True)
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(10):
         client.get(url("people", study))
 
 
