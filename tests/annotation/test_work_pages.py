@@ -191,8 +191,8 @@ def test_html_in_a_text_is_shown_as_text(client, ann):
 
 
 def test_a_validator_sees_both_annotations_blind_and_the_letter_that_is_stored_is_the_true_one(client):
-    study = make_study(items_per_sitting=6)
-    make_items(study, 6)
+    study = make_study(items_per_sitting=20)
+    make_items(study, 20)
     for code, wrong in (("ann", "no"), ("ben", "yes")):
         sitting = make_sitting(study, code, at=timezone.now())
         pair = {"pairs.0.presupposition": "Power plants store current.", "pairs.0.correction": "None is stored there."}
@@ -202,8 +202,8 @@ def test_a_validator_sees_both_annotations_blind_and_the_letter_that_is_stored_i
         submission.submit(sitting, {}, at=timezone.now())
     cat = make_worker(study, "cat")
     sitting = leasing.lease(cat, study, "validate", at=timezone.now())[0]
-    orders = set()
-    for number in range(1, 7):
+    orders = set()  # drawn for each assignment: of twenty not all are alike
+    for number in range(1, 21):
         text = client.get(address("work", cat, sitting.pk, number)).content.decode()
         assert "ann" not in re.sub(r"annotation|Another|cannot", "", text)
         cards = re.findall(r'id="card-([AB])".*?verdict-label">([^<]+)<', text, re.DOTALL)
