@@ -134,7 +134,8 @@ def review(request: HttpRequest, study: Study) -> HttpResponse:
         passed, why = request.POST.get("do") == "pass", form.cleaned_data["why"]
         attempt = get_object_or_404(_attempts(study), pk=_number(request.POST.get("attempt", "")))
         if not passed and not why.strip():
-            said, status = "Say why: the person reads it on their page.", 422
+            form.add_error("why", "Say why: the person reads it on their page.")
+            status = 422
         else:
             try:
                 qualification.decide(attempt, passed=passed, by=actor(request), why=why, at=timezone.now())

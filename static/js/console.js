@@ -62,6 +62,7 @@ const isWriting = (element) => element.matches("input, select, textarea");
 let awaitsPlace = false;
 
 document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && isWriting(event.target)) event.target.blur();
   if (event.ctrlKey || event.altKey || event.metaKey || isWriting(event.target) || keys.open) return;
   const place = awaitsPlace && document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
   awaitsPlace = event.key === "g";
