@@ -102,7 +102,7 @@ def test_what_is_written_survives_a_reload_and_another_device(page, new_page, an
     expect(page.locator("[name='pairs.0.presupposition']")).to_have_value("The power plant keeps current in a cellar.")
     phone = new_page(**PHONE)
     phone.goto(home(ann))
-    phone.get_by_role("button", name="Go on: Find false assumptions").click()
+    phone.get_by_role("button", name="Go on where you left off: Find false assumptions").click()
     expect(phone.locator("[name='pairs.0.presupposition']")).to_have_value("The power plant keeps current in a cellar.")
 
 
