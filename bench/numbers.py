@@ -1,13 +1,16 @@
 """Agreement of a study of 1,000,000 annotations, with intervals: the query, and what comes after it."""
 
 import time
+from random import Random
 
 from django.db import connection
 from django.utils import timezone
 
 from annotation.intake import create_study
+from annotation.protocols.slider import rating
 from bench.report import table
 from validation.agreement import estimate, leave_out
+from validation.calibration import METHODS, calibrate
 from validation.tallies import histogram
 
 TALLIES = """
@@ -36,3 +39,21 @@ def measure() -> None:
     rows = [["the database query (500,000 items, GROUP BY)", f"{query:.3f}"]]
     rows.append(["percentage, Fleiss, Krippendorff, 1,000 replicates each", f"{after:.3f}"])
     table("Agreement over 1,000,000 annotations", ["step", "seconds"], rows)
+    _calibration()
+
+
+def _calibration() -> None:
+    """Thresholds of as many workers as NOPE had, and of a thousand."""
+    rows, rng = [], Random(1)
+    for workers, ratings in ((81, 4_263), (1_000, 100_000)):
+        names = [f"w{rng.randrange(workers)}" for _ in range(ratings)]
+        expected = [rng.choice(list(POSITIONS)) for _ in range(ratings)]
+        given = [rating(rng.randint(*POSITIONS[label])) for label in expected]
+        for method in METHODS:
+            began = time.perf_counter()
+            calibrate(names, expected, given, method=method)
+            rows.append([f"{workers:,}", f"{ratings:,}", method, f"{1000 * (time.perf_counter() - began):.0f}"])
+    table("Thresholds from ratings of fillers", ["workers", "ratings", "method", "ms"], rows)
+
+
+POSITIONS = {"entailment": (600, 1000), "neutral": (200, 900), "contradiction": (0, 400)}  # on the slider
