@@ -82,7 +82,10 @@ def home(request: HttpRequest, token: str, worker: Worker) -> HttpResponse:
 
 
 def show_home(request: HttpRequest, token: str, worker: Worker, said: str = "", status: int = 200) -> HttpResponse:
-    context = {"token": token, "places": queries.places_of(worker), "said": said}
+    places = queries.places_of(worker)
+    studies = {place.study.pk: place.study for place in places if place.step != Step.WITHDRAWN}
+    noted = [study for study in studies.values() if study.options.get("signs") == "on"]
+    context = {"token": token, "places": places, "noted": noted, "said": said}
     return render(request, "annotation/work/home.html", context, status=status)
 
 

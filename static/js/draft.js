@@ -132,6 +132,7 @@ export function keepDraft(form, { onSaid, mark }) {
 
   const stop = () => {
     stopped = true;
+    if (busy) say("");  // what took this form's place was posted with its words
     clearTimeout(timer);
     clearInterval(clock);
     signs.stop();
