@@ -68,7 +68,7 @@ def places_of(worker: Worker) -> list[Place]:
     found = Qualification.objects.filter(enrolment__worker=worker).select_related("enrolment__study")
     seats = Item.objects.filter(study=OuterRef("enrolment__study"), stage=OuterRef("stage"), open_seats__gt=0)
     found = found.annotate(is_free=Exists(seats))
-    qualifications = list(found.order_by("-enrolment__created_at", "-enrolment", "pk"))
+    qualifications = list(found.order_by("-enrolment__created_at", "-enrolment_id", "pk"))
     studies = {q.enrolment.study_id for q in qualifications}
     places_taken = qualification.places_by_stage(studies)
     mine = Annotation.objects.filter(worker=worker).exclude(uncounted__in=["practice", "test"])

@@ -6,12 +6,12 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation import leasing, limits, qualification, revocation, submission, way_in
+from annotation import leasing, limits, qualification, queries, revocation, submission, way_in
 from annotation.errors import NotYetRight
 from annotation.models import Annotation, Attempt, Enrolment, Event, Qualification, Sitting
 from annotation.way_in import Step
 from tests.annotation.test_way_in import Person, reviewed, study_with_a_way
-from tests.factories import FALSE_ANSWER, NORMAL_ANSWER, make_items, make_study
+from tests.factories import FALSE_ANSWER, NORMAL_ANSWER, make_items, make_study, make_worker
 from tests.people import make_researcher
 
 pytestmark = pytest.mark.django_db
@@ -239,6 +239,20 @@ def test_an_appeal_that_was_granted_is_told():
     appeal = revocation.appeal(enrolment, "I did not.", at=NOON)
     revocation.decide_appeal(appeal, granted=True, answer="We looked again; welcome back.", by="user:eva", at=NOON)
     assert "We looked again; welcome back." in home(ann)
+
+
+def test_the_stages_of_a_study_stand_together():
+    first, second = make_study("first"), make_study("second")
+    ann = make_worker(first, stages=["generate"])
+    make_worker(second, stages=["generate"])
+    make_worker(first)
+    make_worker(second)
+    assert [(p.study.slug, p.stage.name) for p in queries.places_of(ann)] == [
+        ("second", "generate"),
+        ("second", "validate"),
+        ("first", "generate"),
+        ("first", "validate"),
+    ]
 
 
 def test_what_is_noted_is_named_also_where_there_is_no_consent_text():

@@ -183,3 +183,25 @@ def test_every_state_of_ones_own_page_reads_well(new_page, study, axe, screensho
         page.get_by_role("button", name="Log in").click()
         page.get_by_text("Which").first.click()
         look(page, axe, screenshots, "console-on-the-way", "Way in")
+
+
+@pytest.mark.parametrize("signs", ["on", "off"])
+def test_what_the_page_notices_is_counts_and_only_where_the_study_says_so(page, signs):
+    study = make_study("veins", signs=signs)
+    make_items(study, 1)
+    page.goto(urlsplit(links.personal_link(make_worker(study), at=timezone.now())).path)
+    page.get_by_role("button", name="Start: Find false assumptions").click()
+    write(page, "Plants store it.", "")
+    page.get_by_label("The assumption, as a sentence").first.press("Control+a")
+    page.keyboard.press("Control+c")
+    page.get_by_label("The correction, in your own words").first.press("Control+v")
+    page.evaluate("dispatchEvent(new Event('blur')); dispatchEvent(new Event('focus'))")
+    page.keyboard.type("!")
+    expect(page.locator("[name='pairs.0.correction']")).to_have_value("Plants store it.!")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("heading", name="Thank you. Your answer is in")).to_be_visible()
+    noticed = Annotation.objects.get().signs
+    counted = {"pasted": 16, "typed": 17, "left": 1, "away_seconds": 0}
+    assert {name: noticed[name] for name in noticed if name != "composing_seconds"} == (
+        counted if signs == "on" else {}
+    )
