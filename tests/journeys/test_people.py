@@ -61,7 +61,7 @@ def test_from_the_enrolment_link_to_work_revocation_and_appeal(new_page, study, 
     expect(phone.get_by_text("We keep what you write.")).to_be_visible()
     expect(phone.get_by_role("heading", name="What is noted while you work")).to_be_visible()
     axe(phone)
-    phone.screenshot(path=screenshots / "consent-390.png", full_page=True)
+    phone.screenshot(path=screenshots / "consent-390.png", full_page=True, caret="initial")
     phone.get_by_role("button", name="I have read this and agree").click()
     axe(phone)
     phone.get_by_role("button", name="I have read this: go on").click()
@@ -87,7 +87,7 @@ def test_from_the_enrolment_link_to_work_revocation_and_appeal(new_page, study, 
     desk.get_by_role("link", name="Read 1 test").click()
     expect(desk.get_by_text("Power plants store current.")).to_have_count(2)
     axe(desk)
-    desk.screenshot(path=screenshots / "review-1280.png", full_page=True)
+    desk.screenshot(path=screenshots / "review-1280.png", full_page=True, caret="initial")
     desk.keyboard.press("p")
     expect(desk.get_by_text("No test waits to be read.")).to_be_visible()
     assert Qualification.objects.get(enrolment__number=3).state == "qualified"
@@ -114,7 +114,7 @@ def test_from_the_enrolment_link_to_work_revocation_and_appeal(new_page, study, 
     phone.reload()
     expect(phone.get_by_text("Your answers came too fast.")).to_be_visible()
     axe(phone)
-    phone.screenshot(path=screenshots / "revoked-390.png", full_page=True)
+    phone.screenshot(path=screenshots / "revoked-390.png", full_page=True, caret="initial")
     phone.get_by_label("If you think this is wrong").fill("I know the subject well.")
     phone.get_by_role("button", name="Send your answer").click()
     expect(phone.get_by_text("A person will read it")).to_be_visible()
@@ -134,7 +134,7 @@ def test_an_admin_looks_first_excludes_and_others_finish_what_is_missing(new_pag
     desk = new_page(**DESK)
     log_in(desk, "/studies/plants/people/")
     axe(desk)
-    desk.screenshot(path=screenshots / "people-1280.png", full_page=True)
+    desk.screenshot(path=screenshots / "people-1280.png", full_page=True, caret="initial")
     desk.get_by_label("Choose W002").check()
     desk.get_by_role("button", name="Revoke those chosen").click()
     desk.get_by_label("exclude it").check()
@@ -157,7 +157,8 @@ def test_an_admin_looks_first_excludes_and_others_finish_what_is_missing(new_pag
             expect(page.locator("h1")).to_be_visible()
             axe(page)
             assert page.evaluate("document.documentElement.scrollWidth") <= size["viewport"]["width"]
-            page.screenshot(path=screenshots / f"{path.strip('/').replace('/', '-')}-{size['viewport']['width']}.png")
+            name = f"{path.strip('/').replace('/', '-')}-{size['viewport']['width']}.png"
+            page.screenshot(path=screenshots / name, caret="initial")
 
 
 def answer_as_new(study):
