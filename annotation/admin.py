@@ -16,6 +16,7 @@ from annotation.models import (
     Enrolment,
     Event,
     Exposure,
+    Feedback,
     Item,
     ItemGroup,
     Job,
@@ -169,6 +170,14 @@ class AnnotationAdmin(ReadOnly):
     search_fields = ("item__ref", "worker__code")
     list_filter = ("study", "stage", "uncounted")
     list_select_related = ("study", "item", "worker")
+
+
+@admin.register(Feedback)
+class FeedbackAdmin(ReadOnly):
+    list_display = ("sitting", "study", "answers", "at")
+    search_fields = ("sitting__worker__code",)
+    list_filter = ("study",)
+    list_select_related = ("sitting", "study")
 
 
 @admin.register(Event)

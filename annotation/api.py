@@ -22,8 +22,9 @@ from annotation import leasing, serializers, submission
 from annotation.authentication import caller
 from annotation.errors import Invalid
 from annotation.forms import by_field, read_draft
-from annotation.models import Annotation, Assignment, Sitting, Study
+from annotation.models import Annotation, Assignment, Item, Sitting, Study
 from annotation.problems import NOT_FOUND, problem
+from annotation.protocols import Protocol
 
 NOT_YOURS = "There is no such {}, or it is not yours. Take the ids from the sitting you were given."
 NOT_KEPT = "This draft was not kept: it would not come back as it was sent, see `errors`. Correct it and send it again."
@@ -59,7 +60,7 @@ def submit(request: Request, pk: int) -> JsonResponse:
     sitting = _own_sitting(request, pk)
     annotations = submission.submit(sitting, _by_assignment(_only(request, "answers", dict)), at=timezone.now())
     prefetch_related_objects(annotations, "item")
-    taken = [_taken(annotation) for annotation in annotations]
+    taken = [_taken(annotation, sitting.study.protocol) for annotation in annotations]
     body = {"id": sitting.pk, "state": sitting.state, "submitted_at": sitting.closed_at, "annotations": taken}
     return JsonResponse(body)
 
@@ -145,7 +146,7 @@ def _shown(sitting: Sitting, study: Study) -> dict[str, Any]:
     for assignment in assignments:
         payload = assignment.item.payload
         seen = {name: payload[name] for name in protocol.shown if name in payload}
-        item = {"id": assignment.item.ref, "payload": seen}
+        item = {"id": _shown_id(assignment.item, assignment.pk, protocol), "payload": seen}
         shown.append({"id": assignment.pk, "item": item, "draft": assignment.draft})
     if protocol.stage(sitting.stage).judges:
         _add_judged(assignments, shown)
@@ -158,6 +159,11 @@ def _shown(sitting: Sitting, study: Study) -> dict[str, Any]:
     }
 
 
+def _shown_id(item: Item, assignment: int, protocol: Protocol) -> str:
+    """The item's own id where workers may see it; else it might tell what is hidden, and the assignment's stands in."""
+    return item.ref if "id" in protocol.shown else str(assignment)
+
+
 def _add_judged(assignments: list[Assignment], shown: list[dict[str, Any]]) -> None:
     """The answers to judge, blind: who gave them, and when, stays with the researchers."""
     wanted = [pk for assignment in assignments for pk in assignment.judges]
@@ -166,12 +172,12 @@ def _add_judged(assignments: list[Assignment], shown: list[dict[str, Any]]) -> N
         each["judges"] = {letter: answers[pk] for letter, pk in zip(ascii_uppercase, assignment.judges, strict=False)}
 
 
-def _taken(annotation: Annotation) -> dict[str, Any]:
+def _taken(annotation: Annotation, protocol: Protocol) -> dict[str, Any]:
     """Hidden items look like the rest also afterwards."""
     why = "" if annotation.uncounted in HIDDEN else annotation.uncounted
     return {
         "assignment": annotation.assignment_id,
-        "item": annotation.item.ref,
+        "item": _shown_id(annotation.item, annotation.assignment_id, protocol),
         "counted": not why,
         "why": why,
     }

@@ -24,6 +24,7 @@ Your answers are kept under a code, not under your name, and may be published un
 
 You can stop at any time, and take your consent back on the page “Your work”: then your answers are used no more."""
 SLOPPY = simulation.Habit(0.6, pace=0.6)
+INATTENTIVE = simulation.Habit(0.15, pace=0.3)
 CHEATING = simulation.Habit(0.5, pace=0.15, repeats=True)
 Progress = Callable[[int], None]
 
@@ -49,6 +50,31 @@ def load(password_file: Path, *, at: datetime, progress: Callable[[str], None]) 
     if not Study.objects.filter(slug="crowd").exists():
         progress("Loading 160 pairs once more, with good, sloppy and cheating people to tell apart")
         _watched_crowd(researcher, at)
+    if not Study.objects.filter(slug="nope").exists():
+        progress("Loading 64 sentence pairs with a slider, and raters of whom two do not look")
+        _raters(researcher, at)
+
+
+def _raters(researcher: User, at: datetime) -> None:
+    """A study of NOPE's kind: everybody draws their own line, two are inattentive. So few items allow larger shares."""
+    options = {"items_per_sitting": 10, "max_share": 0.5, "pay_per_sitting": 2.5}
+    study = _study("nope", "NOPE: how likely is it?", at, protocol="nope", **options)
+    _import(study, "nope_pairs.jsonl", at)
+    for role, name in (("filler", "fillers"), ("practice", "practice"), ("qualification", "prescreener")):
+        _import(study, f"nope_{name}.jsonl", at, role=role)
+    way_in.set_consent(study, CONSENT, by=BY, at=at - timedelta(days=DAYS))
+    study.enrolment_open = True
+    study.save(update_fields=["enrolment_open"])
+    study.team.add(researcher)
+    simulation.simulate(
+        study,
+        workers=14,
+        accuracy=0.95,
+        habits={6: INATTENTIVE, 13: INATTENTIVE},
+        seed=3,
+        limit=450,
+        clock=partial(_moment, at - timedelta(days=DAYS - 1), timedelta(minutes=15), 0),
+    )
 
 
 def _watched_crowd(researcher: User, at: datetime) -> None:
@@ -59,8 +85,7 @@ def _watched_crowd(researcher: User, at: datetime) -> None:
     for role, some in (("work", rows[:120]), ("gold", rows[120:])):
         import_items(study, some, role=role, by=BY, at=at - timedelta(days=DAYS))
     for role, name in (("practice", "crepe_practice.jsonl"), ("qualification", "crepe_qualification20.jsonl")):
-        with (DATA / name).open("rb") as file:
-            import_items(study, file, role=role, by=BY, at=at - timedelta(days=DAYS))
+        _import(study, name, at, role=role)
     way_in.set_consent(study, CONSENT, by=BY, at=at - timedelta(days=DAYS))
     study.enrolment_open = True
     study.save(update_fields=["enrolment_open"])
@@ -93,13 +118,13 @@ def _researcher(password_file: Path) -> User:
     return user
 
 
-def _study(slug: str, title: str, at: datetime, **options: object) -> Study:
-    return create_study(slug, "crepe", title=title, options=options, by=BY, at=at - timedelta(days=DAYS))
+def _study(slug: str, title: str, at: datetime, *, protocol: str = "crepe", **options: object) -> Study:
+    return create_study(slug, protocol, title=title, options=options, by=BY, at=at - timedelta(days=DAYS))
 
 
-def _import(study: Study, name: str, at: datetime) -> None:
+def _import(study: Study, name: str, at: datetime, *, role: str = "work") -> None:
     with (DATA / name).open("rb") as file:
-        import_items(study, file, by=BY, at=at - timedelta(days=DAYS))
+        import_items(study, file, role=role, by=BY, at=at - timedelta(days=DAYS))
 
 
 def _crowd(study: Study, *, workers: int, accuracy: float, annotations: int, at: datetime) -> None:

@@ -21,11 +21,12 @@ from annotation.progress import advance, free_seat, seats_of
 from annotation.protocols.base import BadRow
 from annotation.qualification import qualify
 from annotation.reading import Source, read_rows
-from annotation.submission import LATE
+from annotation.submission import LATE, UNCOUNTED, is_right
 
 BATCH = 1_000
 MAX_SECONDS = 2**31 - 1
 MAX_CODE = 100  # as Worker.code
+TAKEN = (Item.Role.WORK, Item.Role.GOLD, Item.Role.FILLER)  # what answers may be about
 RUNNING_CODE = re.compile(r"W(\d{3,9})")
 
 
@@ -51,6 +52,7 @@ class Fresh:
     item: Item
     worker: Worker
     answer: dict[str, Any]
+    attempt: int = 0
 
 
 @transaction.atomic
@@ -66,13 +68,14 @@ def import_annotations(
     """Take rows `{"item", "worker", "stage", "answer", "submitted_at"?}` in order; one transaction, constant memory.
 
     An answer counts while a seat is open, as in live work, unless its row says `"counted": false`; else it is kept and
-    marked. The worker is one of the study (by code or running code), or a new one, SLUG:WORKER. A repeated row is left
-    alone. Raises BadFile for bad rows, unless `skip_bad`; then nothing is kept. Live work on the study waits meanwhile.
+    marked. The worker is one of the study (by code or running code), or a new one, SLUG:WORKER. A row that was imported
+    before is left alone; a hidden item may have been answered several times by one worker, as often as one file says.
+    Raises BadFile for bad rows, unless `skip_bad`; then nothing is kept. Live work on the study waits meanwhile.
     """
     Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     in_order = study.items.work().order_by("pk").select_for_update()
     deque(in_order.values_list("pk").iterator(), maxlen=0)
-    people, counts, read = People(study, by=by, at=at), Counts(), 0
+    people, repeats, counts, read = People(study, by=by, at=at), Repeats(), Counts(), 0
     for batch in batched(read_rows(source), BATCH):
         bad: dict[int, object] = {}
         given = []
@@ -82,7 +85,7 @@ def import_annotations(
             except BadRow as error:
                 bad[number] = error
         for rows in _rounds(given):
-            fresh = _check(study, rows, people, counts, bad)
+            fresh = _check(study, rows, people, repeats, counts, bad)
             _take(study, fresh, by=by, at=at)
             counts.created += len(fresh)
         for number in sorted(bad):
@@ -180,24 +183,34 @@ class People:
         self.vouched.add((worker.pk, stage))
 
 
-def _check(study: Study, rows: Sequence[Given], people: People, counts: Counts, bad: dict[int, object]) -> list[Fresh]:
+class Repeats:
+    """Several answers of one worker to one hidden item: which of those that are kept a file has named so far."""
+
+    def __init__(self) -> None:
+        self.named: dict[tuple[int, int], list[object]] = defaultdict(list)
+
+    def is_known(self, item: int, worker: int, kept: Sequence[object], answer: object) -> bool:
+        named = self.named[item, worker]
+        named.append(answer)
+        return kept.count(answer) >= named.count(answer)
+
+
+def _check(
+    study: Study, rows: Sequence[Given], people: People, repeats: Repeats, counts: Counts, bad: dict[int, object]
+) -> list[Fresh]:
     """The rows to keep; what was there before is counted, what cannot be is put into `bad`."""
     items = {item.ref: item for item in study.items.filter(ref__in=[row.item for row in rows])}
-    met = Assignment.objects.filter(item__in=items.values())
-    known = {
-        (item, worker): (stage, answer)
-        for item, worker, stage, answer in met.values_list("item_id", "worker_id", "stage", "annotation__answer")
-    }
+    met = Assignment.objects.filter(item__in=items.values()).order_by("attempt")
+    known: dict[tuple[int, int], list[tuple[str, object]]] = defaultdict(list)
+    for item, worker, stage, answer in met.values_list("item_id", "worker_id", "stage", "annotation__answer"):
+        known[item, worker].append((stage, answer))
     fresh = []
     for row in rows:
         try:
             new = _fit(study, row, items.get(row.item), people)
-            before = known.get((new.item.pk, new.worker.pk))
-            if before == (row.stage, new.answer):
+            if _was_there(study, row, new, known[new.item.pk, new.worker.pk], repeats):
                 counts.unchanged += 1
                 continue
-            if before is not None:
-                raise BadRow(f"the worker {row.worker!r} has met the item {row.item!r} before")
             people.vouch(new.worker, row.stage)
             fresh.append(new)
         except BadRow as error:
@@ -205,13 +218,25 @@ def _check(study: Study, rows: Sequence[Given], people: People, counts: Counts, 
     return fresh
 
 
+def _was_there(study: Study, row: Given, new: Fresh, before: Sequence[tuple[str, object]], repeats: Repeats) -> bool:
+    """Whether the row says what is kept already. Raises BadRow where it says something else."""
+    given = (row.stage, new.answer)
+    if new.item.role != Item.Role.WORK:
+        new.attempt = len(before)
+        return repeats.is_known(new.item.pk, new.worker.pk, before, given)
+    if before and given not in before and not study.protocol.keeps_first:
+        raise BadRow(f"the worker {row.worker!r} has met the item {row.item!r} before")
+    return bool(before)
+
+
 def _fit(study: Study, row: Given, item: Item | None, people: People) -> Fresh:
     """Raises BadRow."""
     if item is None:
         raise BadRow(f"there is no item {row.item!r}")
-    if item.role != Item.Role.WORK:
+    if item.role not in TAKEN:
         raise BadRow(f"the item {row.item!r} is not for work but for {item.role}")
-    form = AnswerForm(study.protocol.stage(row.stage), item.payload, row.answer)
+    stage = study.protocol.stage(row.stage)
+    form = AnswerForm(stage, item.payload, stage.adopt(row.answer))
     if not form.is_valid():
         field, said = next(iter(form.errors.items()))
         raise BadRow(f"'answer' cannot be taken: {f'{field}: ' if field else ''}{said[0]}")
@@ -228,6 +253,7 @@ def _take(study: Study, rows: Sequence[Fresh], *, by: str, at: datetime) -> None
     for row in rows:
         stage, taken = row.given.stage, seats[row.item.pk]
         free = row.item.stage == stage and row.item.open_seats > 0 and not row.given.uncounted
+        free = free and row.item.role == Item.Role.WORK
         judged = study.protocol.stage(stage).judges
         assignments.append(
             Assignment(
@@ -235,6 +261,8 @@ def _take(study: Study, rows: Sequence[Fresh], *, by: str, at: datetime) -> None
                 item=row.item,
                 worker=row.worker,
                 stage=stage,
+                role=row.item.role,
+                attempt=row.attempt,
                 seat=free_seat(taken.taken[stage]) if free else None,
                 state=State.SUBMITTED,
                 judges=[counted.id for counted in taken.counted if counted.stage == judged],
@@ -251,17 +279,21 @@ def _take(study: Study, rows: Sequence[Fresh], *, by: str, at: datetime) -> None
             assignment=assignment,
             stage=row.given.stage,
             answer=row.answer,
-            uncounted="" if assignment.seat is not None else row.given.uncounted or LATE,
+            uncounted=UNCOUNTED.get(row.item.role)
+            or ("" if assignment.seat is not None else row.given.uncounted or LATE),
+            is_right=is_right(study, study.protocol.stage(row.given.stage), row.item, row.answer),
             protocol_version=study.protocol_version,
             active_seconds=row.given.active_seconds,
             submitted_at=row.given.submitted_at,
         )
         for row, assignment in zip(rows, assignments, strict=True)
     )
-    for worker, count in sorted(Counter(row.worker.pk for row in rows).items()):
+    work = [row for row in rows if row.item.role == Item.Role.WORK]
+    for worker, count in sorted(Counter(row.worker.pk for row in work).items()):
         limits.count_taken(study, worker, count)
+    limits.note_met(study, ((row.worker.pk, row.item) for row in work))
     events = [_event(study, row, assignment, by) for row, assignment in zip(rows, assignments, strict=True)]
-    record(events + advance(study, [row.item for row in rows], at=at))
+    record(events + advance(study, [row.item for row in work], at=at))
 
 
 def _sittings(study: Study, rows: Sequence[Fresh]) -> Mapping[tuple[int, str], Sitting]:
@@ -286,8 +318,9 @@ def _sittings(study: Study, rows: Sequence[Fresh]) -> Mapping[tuple[int, str], S
 
 
 def _event(study: Study, row: Fresh, assignment: Assignment, by: str) -> Event:
-    what = "submitted" if assignment.seat is not None else "submitted late"
-    why = "Made elsewhere." if assignment.seat is not None else "Made elsewhere, and there was no seat for it."
+    is_in = assignment.seat is not None or assignment.role != Item.Role.WORK
+    what = "submitted" if is_in else "submitted late"
+    why = "Made elsewhere." if is_in else "Made elsewhere, and there was no seat for it."
     given = row.given
     return event(
         study, what, by=by, at=given.submitted_at, item=row.item, worker=row.worker, why=why, stage=given.stage

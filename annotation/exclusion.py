@@ -142,4 +142,6 @@ def _advance(study: Study, items: list[Item], annotations: int, events: list[Eve
     work = [item for item in items if item.role == Item.Role.WORK]
     before = {item.pk: item.open_seats for item in work}
     record(events + advance(study, work, at=at, anew=True))
-    return Effect(annotations, len(items), sum(max(0, item.open_seats - before[item.pk]) for item in work))
+    opened = {item.pk: item.open_seats - before[item.pk] for item in work if item.open_seats > before[item.pk]}
+    Item.objects.filter(pk__in=opened, recollected=False).update(recollected=True)
+    return Effect(annotations, len(items), sum(opened.values()))

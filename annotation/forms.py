@@ -54,6 +54,7 @@ def read_fields(stage: Stage, posted: Mapping[str, Any]) -> dict[str, str]:
 
 def input_names(stage: Stage) -> list[str]:
     names = [q.name for q in stage.questions if not q.parts]
+    names += [f"{q.name}.typed" for q in stage.questions if q.scale]
     for question in stage.questions:
         names += [f"{question.name}.{i}.{part}" for i in range(question.at_most) for part, _ in question.parts]
     return names

@@ -12,18 +12,20 @@ POOL = 500  # of so many that a worker has not met some are drawn
 
 
 def mixed(work: Sequence[Item], worker: Worker, study: Study, stage: str) -> list[Item]:
-    """A sitting's items in their order: the work in its own, hidden items at random places in between.
+    """A sitting's items in their order: the work in its own, hidden items at random places in between; or all of them
+    shuffled, where the protocol says so.
 
     Known answers are answers of the first stage, so only there something is hidden. Drawn from the worker's name and
     the work, so that equal studies hide alike; nobody meets a hidden item twice.
     """
-    items = list(work)
+    items, rng = list(work), Random(f"{worker.code} {work[0].ref}")
+    if study.protocol.shuffled:
+        rng.shuffle(items)
     if stage != study.protocol.stages[0].name:
         return items
     rate, fillers = float(study.options.get("gold_rate", 0)), int(study.options.get("fillers_per_sitting", 0))
     if not (rate or fillers):
         return items
-    rng = Random(f"{worker.code} {work[0].ref}")
     wanted = rate * len(work)
     gold = floor(wanted) + (rng.random() < wanted - floor(wanted))
     for item in _draw(study, worker, {Item.Role.GOLD: gold, Item.Role.FILLER: fillers}, rng):

@@ -27,7 +27,7 @@ BATCH = 2_000
 NAMED = 20  # so many bad lines are named, the others only counted
 MICROSECOND = timedelta(microseconds=1)
 NO_SEATS = (Item.State.OPEN, "", 0, 0)
-COLUMNS = "study_id, ref, role, payload, gold, state, stage, votes_wanted, open_seats, queued_at, created_at"
+COLUMNS = "study_id, ref, role, payload, gold, state, stage, votes_wanted, open_seats, queued_at, half, created_at"
 
 
 class BadStudy(Refusal):
@@ -130,7 +130,7 @@ def import_items(
 
 def _new_items(study: Study, batch: Sequence[Row], role: str, counts: Counts) -> list[NewItem]:
     """The batch's items that are not in the study yet; the rest is counted."""
-    read = [(number, _read(row, study.protocol.read_row)) for number, row in batch]
+    read = [(number, _read(row, role, study.protocol.read_row)) for number, row in batch]
     there = study.items.filter(ref__in=[item.ref for _, item in read if isinstance(item, NewItem)])
     known = {ref: content for ref, *content in there.values_list("ref", "payload", "gold", "role")}
     new = []
@@ -147,9 +147,11 @@ def _new_items(study: Study, batch: Sequence[Row], role: str, counts: Counts) ->
     return new
 
 
-def _read(row: Mapping[str, Any] | BadRow, read_row: Callable[[Mapping[str, Any]], NewItem]) -> NewItem | BadRow:
+def _read(
+    row: Mapping[str, Any] | BadRow, role: str, read_row: Callable[[Mapping[str, Any], str], NewItem]
+) -> NewItem | BadRow:
     try:
-        return row if isinstance(row, BadRow) else read_row(row)
+        return row if isinstance(row, BadRow) else read_row(row, role)
     except BadRow as error:
         return error
 
@@ -188,7 +190,8 @@ def _rows(
         place = wanted(protocol.next_step(item.payload, [], study.options), {}) if is_work else NO_SEATS
         gold = None if item.gold is None else json.dumps(item.gold)
         queued = time(queued_at + n * MICROSECOND)
-        yield (study.pk, item.ref, role, json.dumps(item.payload), gold, *place, queued, created_at)
+        half = protocol.half(item.payload) if is_work and protocol.half else None
+        yield (study.pk, item.ref, role, json.dumps(item.payload), gold, *place, queued, half, created_at)
 
 
 def _group(study: Study, new: Sequence[NewItem]) -> None:

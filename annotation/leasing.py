@@ -175,6 +175,13 @@ def _claim(qualification: Qualification, worker: Worker, study: Study, stage: st
     count = limits.room(enrolment, study)
     met = Assignment.objects.filter(item=OuterRef("pk"), worker=worker)
     unmet = limits.allowed(_free(study, stage).exclude(Exists(met)), enrolment, study)
+    picked = (_pick(some, count, qualification, study) for some in limits.in_turn(unmet, enrolment, study))
+    return next(filter(None, picked), [])
+
+
+def _pick(unmet: QuerySet[Item], count: int, qualification: Qualification, study: Study) -> list[Item]:
+    """The next `count` of these items, locked."""
+    enrolment = qualification.enrolment
     queue = unmet.order_by("queued_at")  # the order of the index `item_queue`, so that nothing is sorted
     unlocked = queue.select_for_update(of=("self",), skip_locked=connection.features.has_select_for_update_skip_locked)
     seen = qualification.queue_seen_until

@@ -1,14 +1,14 @@
 """How much of a study one worker may do. Asked where seats are leased, while the worker's qualifications are locked."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import floor
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 
 from annotation.errors import LimitReached
-from annotation.models import Assignment, Enrolment, Exposure, Item, ItemGroup, Sitting, Study
+from annotation.models import Annotation, Assignment, Enrolment, Exposure, Item, ItemGroup, Sitting, Study
 from annotation.models.sittings import State
 from annotation.protocols.base import Payload, read_group_limits, read_slugs
 
@@ -65,7 +65,61 @@ def allowed(items: QuerySet[Item], enrolment: Enrolment, study: Study) -> QueryS
             item__study__slug__in=earlier, item__ref=OuterRef("ref"), worker=enrolment.worker_id
         )
         items = items.exclude(Exists(seen))
+    if not _may_recollect(enrolment, study):
+        items = items.filter(recollected=False)
     return items
+
+
+def _may_recollect(enrolment: Enrolment, study: Study) -> bool:
+    """Whether this worker is good enough, and has not done too much, for what is collected again (NOPE: 2.7)."""
+    options = study.options
+    accuracy, share = float(options.get("recollect_above_accuracy", 0)), float(options.get("recollect_max_share", 0))
+    fillers = int(options.get("recollect_above_fillers", 0))
+    if share and enrolment.taken > share * study.work_items + 1e-9:
+        return False
+    if not (accuracy or fillers):
+        return True
+    mine = Annotation.objects.filter(worker=enrolment.worker_id, study=study, uncounted=Annotation.Why.FILLER)
+    scored = mine.aggregate(n=Count("is_right"), right=Count("pk", filter=Q(is_right=True)))
+    return scored["n"] > fillers and scored["right"] > accuracy * scored["n"]
+
+
+def in_turn(items: QuerySet[Item], enrolment: Enrolment, study: Study) -> Iterator[QuerySet[Item]]:
+    """Which items a worker is looked something for among, one after the other: in a balanced design those of their own
+    half of the people, then all.
+    """
+    if study.protocol.half:
+        yield items.filter(half=enrolment.number % 2)
+    yield items
+
+
+def note_met(study: Study, met: Iterable[tuple[int, Item]]) -> None:
+    """Note that workers (ids) met items otherwise than by leasing them."""
+    if not _group_limits(study):
+        return
+    numbers: Counter[tuple[int, str]] = Counter()
+    pairs = list(met)
+    groups: dict[int, list[str]] = {}
+    for pk, group in ItemGroup.objects.filter(item__in={item.pk for _, item in pairs}).values_list("item", "group"):
+        groups.setdefault(pk, []).append(group)
+    for worker, item in pairs:
+        numbers.update((worker, group) for group in groups.get(item.pk, ()))
+    enrolled = Enrolment.objects.filter(study=study, worker__in={worker for worker, _ in pairs})
+    enrolments = dict(enrolled.values_list("worker", "pk"))
+    before = {
+        (enrolment, group): count
+        for enrolment, group, count in Exposure.objects.filter(
+            enrolment__in=enrolments.values(), group__in={group for _, group in numbers}
+        ).values_list("enrolment", "group", "met")
+    }
+    rows = [
+        Exposure(enrolment_id=pk, group=group, met=before.get((pk, group), 0) + count)
+        for (worker, group), count in sorted(numbers.items())
+        for pk in [enrolments[worker]]
+    ]
+    Exposure.objects.bulk_create(
+        rows, update_conflicts=True, update_fields=["met"], unique_fields=["enrolment", "group"]
+    )
 
 
 def fit(items: Sequence[Item], enrolment: Enrolment, study: Study, *, at_most: int | None = None) -> list[Item]:

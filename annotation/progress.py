@@ -52,7 +52,7 @@ def seats_of(items: Collection[Item], without: Collection[int] = ()) -> dict[int
             continue
         seats[item_id].taken[stage].add(seat)  # type: ignore[arg-type]  # null was filtered out
         if uncounted == "":
-            seats[item_id].counted.append(Counted(annotation_id, stage, answer, tuple(judges)))
+            seats[item_id].counted.append(Counted(annotation_id, stage, answer, tuple(judges), worker))
     return seats
 
 

@@ -9,6 +9,7 @@ from annotation.differences import Run, differ, runs
 from annotation.forms import AnswerForm
 from annotation.models import Annotation, Assignment
 from annotation.protocols.base import Fields, Problem, Question, Stage
+from annotation.protocols.slider import STEPS, Scale
 
 LETTERS = ("A", "B")
 Writing = Mapping[str, Sequence[Run]]
@@ -36,7 +37,10 @@ class Text:
 
 @dataclass(frozen=True)
 class Step:
-    """One question with its present answer and what there is to say about it."""
+    """One question with its present answer and what there is to say about it.
+
+    value: as the field holds it. position, typed: of a slider, where it stands ("" for nowhere), and the rating there.
+    """
 
     number: int
     question: Question
@@ -44,6 +48,9 @@ class Step:
     buttons: Sequence[Button] = ()
     groups: Sequence[Sequence[Text]] = ()
     problems: Sequence[Problem] = ()
+    value: str = ""
+    position: str = ""
+    typed: str = ""
 
 
 @dataclass(frozen=True)
@@ -97,7 +104,17 @@ def _step(number: int, question: Question, fields: Fields, problems: Sequence[Pr
         sorted(buttons, key=lambda b: b.key) if cards else buttons,
         groups,
         [p for p in problems if p.field == question.name],
+        fields.get(question.name, ""),
+        *(_stands(question.scale, question.name, fields) if question.scale else ()),
     )
+
+
+def _stands(scale: Scale, name: str, fields: Fields) -> tuple[str, str]:
+    """The slider's position, and the rating for whoever has no slider: as typed, while it is no position."""
+    position = scale.read(fields.get(name, ""), fields.get(f"{name}.typed", ""))
+    if isinstance(position, int) and 0 <= position <= STEPS:
+        return str(position), f"{scale.rating(position):.2f}"
+    return "", "" if position is None else str(position)
 
 
 def _text(name: str, label: str, fields: Fields, problems: Sequence[Problem]) -> Text:

@@ -67,7 +67,9 @@ class Submission(Body):
 
 
 class ShownItem(serializers.Serializer):
-    id = CharField(help_text="The item's own id, as it was imported.")
+    id = CharField(
+        help_text="The item's own id, as it was imported; the assignment's where that could tell what is hidden."
+    )
     payload = DictField(child=JSONField(), help_text="What a worker may see of it.")
 
 

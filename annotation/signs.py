@@ -1,12 +1,13 @@
-"""What a page notices while somebody writes: evidence beside an answer, never a verdict. Pure.
+"""What a page notices while somebody answers: evidence beside an answer, never a verdict. Pure.
 
 pasted, typed: characters that came from the clipboard, and by keys. left: how often the window was left, and
 away_seconds: for how long in all. composing_seconds: from the first to the last keystroke in a text.
+Of a slider: first_touch_ms, from the page's arrival to the first press or key; moves: presses and keys in all.
 """
 
 from collections.abc import Mapping
 
-NAMES = ("pasted", "typed", "left", "away_seconds", "composing_seconds")
+NAMES = ("pasted", "typed", "left", "away_seconds", "composing_seconds", "first_touch_ms", "moves")
 
 
 def read(posted: Mapping[str, object]) -> dict[str, int]:

@@ -127,7 +127,7 @@ def _take(
             stage=sitting.stage,
             answer=answers[assignment.pk],
             uncounted=Annotation.Why.OBSOLETE if assignment.pk in obsolete else _why_uncounted(assignment),
-            is_right=_is_right(stage, items[assignment.item_id], answers[assignment.pk]),
+            is_right=is_right(study, stage, items[assignment.item_id], answers[assignment.pk]),
             consent=consent,
             protocol_version=study.protocol_version,
             active_seconds=assignment.active_seconds or None,
@@ -171,9 +171,11 @@ def _why_uncounted(assignment: Assignment) -> str:
     return UNCOUNTED.get(assignment.role) or ("" if assignment.seat is not None else LATE)
 
 
-def _is_right(stage: Stage, item: Item, answer: Mapping[str, Any]) -> bool | None:
-    """Whether the answer is the known one; None for work, whose answer nobody knows."""
-    return None if item.role == Item.Role.WORK or item.gold is None else stage.matches(item.gold, answer)
+def is_right(study: Study, stage: Stage, item: Item, answer: Mapping[str, Any]) -> bool | None:
+    """Whether the answer is the known one; None for work, whose answer nobody knows, and where it is not asked."""
+    if item.role == Item.Role.WORK or item.gold is None:
+        return None
+    return stage.matches(item.gold, answer, study.options)
 
 
 def _said(assignment: Assignment) -> tuple[str, str]:

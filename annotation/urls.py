@@ -20,6 +20,7 @@ urlpatterns = [
     path("w/<str:token>/sittings/<int:pk>/instructions/", work.instructions, name="instructions"),
     path("w/<str:token>/sittings/<int:pk>/submit/", work.submit, name="submit"),
     path("w/<str:token>/sittings/<int:pk>/return/", work.give_back, name="give_back"),
+    path("w/<str:token>/sittings/<int:pk>/feedback/", work.feedback, name="feedback"),
     path("w/<str:token>/sittings/<int:pk>/done/", work.done, name="done"),
     # For researchers.
     path("studies/", studies.studies, name="studies"),

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from enum import StrEnum
+from random import Random
 from typing import Any
 
 from django.db import transaction
@@ -161,6 +162,8 @@ def _begin(
     there = list(items.order_by("pk"))
     if not there:
         raise Closed("There is nothing to do here right now. Please look again later.")
+    if study.protocol.shuffled and purpose == Sitting.Purpose.TEST:
+        Random(f"test {worker.code}").shuffle(there)
     sitting = Sitting.objects.create(
         study=study, worker=worker, stage=stage, purpose=purpose, leased_until=at + NEVER, opened_at=at
     )
@@ -200,7 +203,7 @@ def unlearnt(assignments: Iterable[Assignment]) -> set[int]:
 def attempt_practice(assignment: Assignment, answer: dict[str, object], *, at: datetime) -> bool:
     """Log a try at a practice item, and say whether it is right. The last right one may be all there is to do."""
     study, item = assignment.sitting.study, assignment.item
-    is_right = study.protocol.stage(assignment.stage).matches(item.gold or {}, answer)
+    is_right = bool(study.protocol.stage(assignment.stage).matches(item.gold or {}, answer, study.options))
     enrolment = Enrolment.objects.get(worker=assignment.worker_id, study=study)
     Try.objects.create(enrolment=enrolment, item=item, answer=answer, is_right=is_right, at=at)
     if is_right:

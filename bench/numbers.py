@@ -7,7 +7,7 @@ from django.db import connection
 from django.utils import timezone
 
 from annotation.intake import create_study
-from annotation.protocols.slider import rating
+from annotation.protocols.slider import Scale
 from bench.report import table
 from validation.agreement import estimate, leave_out
 from validation.calibration import METHODS, calibrate
@@ -48,7 +48,7 @@ def _calibration() -> None:
     for workers, ratings in ((81, 4_263), (1_000, 100_000)):
         names = [f"w{rng.randrange(workers)}" for _ in range(ratings)]
         expected = [rng.choice(list(POSITIONS)) for _ in range(ratings)]
-        given = [rating(rng.randint(*POSITIONS[label])) for label in expected]
+        given = [Scale().rating(rng.randint(*POSITIONS[label])) for label in expected]
         for method in METHODS:
             began = time.perf_counter()
             calibrate(names, expected, given, method=method)

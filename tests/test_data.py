@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation.intake import import_items
+from annotation.intake import create_study, import_items
 from tests.factories import make_study
 
 DATA = Path(__file__).parents[1] / "data"
@@ -35,4 +35,23 @@ def test_every_row_is_taken_with_the_gold_it_has(name, labels):
 def test_every_row_names_its_source_and_the_readme_its_file(name):
     rows = [json.loads(line) for line in (DATA / name).read_text().splitlines()]
     assert [row["id"] for row in rows if "source" not in row["meta"]] == []  # empty in two rows of TruthfulQA itself
+    assert f"`{name}`" in (DATA / "README.md").read_text()
+
+
+SLIDER = {
+    "nope_pairs.jsonl": ("work", 64),
+    "nope_fillers.jsonl": ("filler", 120),
+    "nope_practice.jsonl": ("practice", 3),
+    "nope_prescreener.jsonl": ("qualification", 10),
+}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("name", "role", "rows"), [(name, *rest) for name, rest in SLIDER.items()])
+def test_every_row_of_the_slider_study_is_taken(name, role, rows):
+    study = create_study("nope", "nope", by="test", at=datetime(2026, 11, 2, tzinfo=UTC))
+    with (DATA / name).open("rb") as file:
+        counts = import_items(study, file, role=role, by="test", at=datetime(2026, 11, 2, tzinfo=UTC))
+    assert counts.as_dict() == {"created": rows, "unchanged": 0, "bad": 0}
+    assert not study.items.filter(gold=None).exists()
     assert f"`{name}`" in (DATA / "README.md").read_text()

@@ -3,7 +3,7 @@
 from django.contrib import admin
 
 from annotation.admin import ReadOnly
-from validation.models import Resolution, Score, Tally, Writing, WritingKey
+from validation.models import Labelled, Resolution, Score, Tally, Threshold, Writing, WritingKey
 
 
 @admin.register(Tally)
@@ -42,3 +42,18 @@ class WritingKeyAdmin(ReadOnly):
     list_display = ("key", "writing")
     search_fields = ("key",)
     list_select_related = ("writing",)
+
+
+@admin.register(Threshold)
+class ThresholdAdmin(ReadOnly):
+    list_display = ("enrolment", "study", "contradiction", "entailment", "fillers", "right", "scored")
+    search_fields = ("enrolment__worker__code",)
+    list_filter = ("study",)
+    list_select_related = ("enrolment", "study")
+
+
+@admin.register(Labelled)
+class LabelledAdmin(ReadOnly):
+    list_display = ("study", "at", "seconds", "state")
+    search_fields = ("study__slug",)
+    list_select_related = ("study",)

@@ -25,6 +25,7 @@ Statistic = Callable[[Floats, Floats], Floats]  # items (weightings, profiles), 
 
 NO_PAIRS = "No item has two votes, so there is nothing to compare yet."
 ALL_THE_SAME = "Every vote is the same, so agreement by chance is 1 and the measure is undefined."
+NOT_IN_NUMBERS = "Ratings in numbers are hardly ever equal; the interval alpha says how far they agree."
 ONE_ITEM = "There is no interval: one item cannot be resampled."
 MOSTLY_UNDEFINED = "There is no interval: in most resamples every vote is the same."
 
@@ -89,6 +90,42 @@ def alpha_of_moments(n: ArrayLike, sums: ArrayLike, squares: ArrayLike) -> float
     expected = (within + between).sum()
     observed = (within * counts / (counts - 1)).sum()
     return float(1 - (ratings - 1) / ratings * observed / expected) if expected else None
+
+
+def estimate_of_moments(moments: ArrayLike, *, replicates: int = 1000, seed: int = 0) -> Estimate:
+    """Krippendorff's interval alpha of ratings, with its percentile bootstrap interval over items.
+
+    moments: count, sum and sum of squares of each item's ratings, shape (items, 3). Of many items fewer replicates are
+    drawn, at least 200: their interval is the steadier. Row order cannot matter.
+    """
+    table = np.asarray(moments, dtype=float).reshape(-1, 3)
+    table = table[np.lexsort(table.T)]
+    compared = table[table[:, 0] >= 2]
+    items, left_out = len(compared), len(table) - len(compared)
+    value = alpha_of_moments(*compared.T) if items else None
+    if value is None:
+        return Estimate(None, None, None, items, left_out, ALL_THE_SAME if items else NO_PAIRS)
+    if items == 1:
+        return Estimate(value, None, None, 1, left_out, ONE_ITEM)
+    counts, sums, squares = compared.T
+    # Alpha of a resample needs four sums only, each linear in how often an item was drawn.
+    middle = sums.sum() / counts.sum()
+    shifted = sums - counts * middle
+    around = squares - 2 * middle * sums + counts * middle**2  # squares about the middle: no digits are lost
+    within = np.maximum(around - shifted**2 / counts, 0) * counts / (counts - 1)
+    columns = np.stack([counts, shifted, around, within], axis=1)
+    rng, drawn = np.random.default_rng(seed), []
+    for _ in range(max(200, min(replicates, 20_000_000 // items))):
+        times = np.bincount(rng.integers(0, items, items), minlength=items)
+        drawn.append(times @ columns)
+    n, total, square, observed = np.array(drawn).T
+    expected = square - total**2 / n
+    fine = expected > 1e-12 * square
+    alphas = 1 - (n[fine] - 1) / n[fine] * observed[fine] / expected[fine]
+    if 2 * len(alphas) < len(drawn):
+        return Estimate(value, None, None, items, left_out, MOSTLY_UNDEFINED)
+    low, high = np.percentile(alphas, (2.5, 97.5))
+    return Estimate(value, float(low), float(high), items, left_out, "")
 
 
 def cohen_kappa(matrix: ArrayLike) -> float | None:

@@ -7,7 +7,7 @@ the authors' optimiser found, which is a local optimum for most workers, and is 
 Source: NOPE, App. E, and analysis/06_NLI_label_mapping.R (PROTOCOLS.md 2.8).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
@@ -55,28 +55,104 @@ def calibrate(
     expected: Sequence[str],
     ratings: Sequence[float],
     *,
+    everybody: Sequence[str] = (),
     method: str = "exact",
     upweight: int = UPWEIGHT,
 ) -> dict[str, Calibration]:
     """Filler ratings (worker, expected label "entailment", "neutral" or "contradiction", rating 0 to 100), one each.
 
-    Returns every worker's thresholds, in the order of their first rating. Renaming workers or reordering rows changes
-    no number. Raises ValueError for another method.
+    Returns every worker's thresholds, in the order of their first rating, then of those in `everybody` who rated no
+    filler. Renaming workers or reordering rows changes no number. Raises ValueError for another method.
     """
     if method not in METHODS:
         raise ValueError(f"A method is one of {', '.join(METHODS)}; it was {method!r}.")
-    names = list(dict.fromkeys(workers))
-    index = {name: n for n, name in enumerate(names)}
-    who = np.array([index[name] for name in workers], dtype=np.int64)
-    labels, values = np.array(expected, dtype=object), np.array(ratings, dtype=float)
+    names = list(dict.fromkeys([*workers, *everybody]))
     halves = []
-    for label, mirrored in (("contradiction", True), ("entailment", False)):
-        height = 100 - values if mirrored else values
-        inside = ((labels == label) | (labels == "neutral")) & (height > MIDDLE)
-        data = who[inside], labels[inside] == label, height[inside]
+    for mirrored, data in _halves(names, workers, expected, ratings):
         found = _half(*data, len(names), upweight, method=method, mirrored=mirrored)
         halves.append([_mirrored(each) for each in found] if mirrored else found)
     return {name: Calibration(halves[0][n], halves[1][n]) for n, name in enumerate(names)}
+
+
+Interval = tuple[float, float]
+
+
+def intervals(
+    workers: Sequence[str],
+    expected: Sequence[str],
+    ratings: Sequence[float],
+    *,
+    upweight: int = UPWEIGHT,
+    replicates: int = 200,
+    seed: int = 0,
+) -> dict[str, tuple[Interval | None, Interval | None]]:
+    """95% bootstrap intervals of each worker's exact thresholds (contradiction, entailment): their own ratings are
+    drawn anew, everybody's stay. None where a half holds fewer than two of theirs, or one class alone of everybody's.
+    """
+    names = list(dict.fromkeys(workers))
+    halves = []
+    for mirrored, data in _halves(names, workers, expected, ratings):
+        found = _bootstrap(*data, len(names), upweight, replicates, seed)
+        halves.append([(100 - i[1], 100 - i[0]) if mirrored and i else i for i in found])
+    return {name: (halves[0][n], halves[1][n]) for n, name in enumerate(names)}
+
+
+Half = tuple[NDArray[np.int64], NDArray[np.bool_], Floats]  # of each rating: the worker, whether outer, how far out
+
+
+def _halves(
+    names: Sequence[str], workers: Sequence[str], expected: Sequence[str], ratings: Sequence[float]
+) -> Iterator[tuple[bool, Half]]:
+    """Contradiction, mirrored, and entailment: the ratings in each half of the scale."""
+    index = {name: n for n, name in enumerate(names)}
+    who = np.array([index[name] for name in workers], dtype=np.int64)
+    labels, values = np.array(expected, dtype=object), np.array(ratings, dtype=float)
+    for label, mirrored in (("contradiction", True), ("entailment", False)):
+        height = 100 - values if mirrored else values
+        inside = ((labels == label) | (labels == "neutral")) & (height > MIDDLE)
+        yield mirrored, (who[inside], labels[inside] == label, height[inside])
+
+
+def _bootstrap(
+    who: NDArray[np.int64],
+    is_outer: NDArray[np.bool_],
+    height: Floats,
+    workers: int,
+    upweight: int,
+    replicates: int,
+    seed: int,
+) -> list[Interval | None]:
+    if not is_outer.any() or is_outer.all():
+        return [None] * workers
+    distinct, place = np.unique(height, return_inverse=True)
+    cuts = _cuts(distinct)
+    inner = np.bincount(place[~is_outer], minlength=len(distinct)).astype(float)
+    outer = np.bincount(place[is_outer], minlength=len(distinct)).astype(float)
+    wide = float(_best(_objective(inner[None], outer[None]), cuts, DEFAULTS[1])[0][0])
+    cell = place + len(distinct) * is_outer  # a rating's place among the inner ones, then the outer ones
+    found: list[Interval | None] = []
+    for worker in range(workers):
+        own = np.sort(cell[who == worker])
+        if len(own) < 2:
+            found.append(None)
+            continue
+        rng = np.random.default_rng(seed)
+        drawn = own[rng.integers(0, len(own), (replicates, len(own)))]
+        flat = drawn + 2 * len(distinct) * np.arange(replicates)[:, None]
+        counts = np.bincount(flat.ravel(), minlength=2 * len(distinct) * replicates).reshape(replicates, 2, -1)
+        # The draw takes the place of the ratings as they are, among everybody's.
+        as_is = np.bincount(own, minlength=2 * len(distinct)).reshape(2, -1)
+        weights = (np.stack([inner, outer]) - as_is + upweight * counts).astype(float)
+        best, _ = _best(_objective(weights[:, 0], weights[:, 1]), cuts, wide)
+        low, high = np.percentile(best, (2.5, 97.5))
+        found.append((float(low), float(high)))
+    return found
+
+
+def _cuts(distinct: Floats) -> Floats:
+    """Cut k lies below the k-th distinct value: everything under it is neutral. The outermost lie next to the ends."""
+    edges = np.concatenate(([MIDDLE], distinct, [100.0]))
+    return (edges[:-1] + edges[1:]) / 2
 
 
 def _mirrored(found: Threshold) -> Threshold:
@@ -103,9 +179,7 @@ def _half(
     flat = who * len(distinct) + place
     outer = np.bincount(flat[is_outer], minlength=workers * len(distinct)).reshape(shape).astype(float)
     inner = np.bincount(flat[~is_outer], minlength=workers * len(distinct)).reshape(shape).astype(float)
-    # Cut k lies below the k-th distinct value: everything under it is neutral. The outermost lie next to the ends.
-    edges = np.concatenate(([MIDDLE], distinct, [100.0]))
-    cuts = (edges[:-1] + edges[1:]) / 2
+    cuts = _cuts(distinct)
     everybody = _objective(inner.sum(axis=0)[None], outer.sum(axis=0)[None])
     wide = float(_best(everybody, cuts, usual)[0][0])
     if method == "brent":

@@ -8,6 +8,7 @@ from annotation import charts
 from annotation.charts import Chart, Measured
 from annotation.models import Study
 from annotation.protocols.base import Measure
+from validation.agreement import NOT_IN_NUMBERS
 from validation.models import Resolution
 from validation.queries import MEASURES, AgreementReport, agreement_of
 from validation.tallies import histogram
@@ -26,6 +27,7 @@ def agreement(study: Study) -> Chart:
 
 def _measured(group: str, report: AgreementReport) -> list[Measured]:
     found = [(name, getattr(report, name)) for name in MEASURES]
+    found = [(name, e) for name, e in found if e.reason != NOT_IN_NUMBERS]
     return [
         Measured(group, NAMES[name], e.value, e.low, e.high, e.items, e.reason, is_share=name == "percent_agreement")
         for name, e in found
@@ -43,6 +45,8 @@ def _notes(title: str, measure: Measure, report: AgreementReport) -> list[str]:
         notes.append(f"Left out because somebody chose {' or '.join(measure.left_out)}: {report.set_aside:,}.")
     if few:
         notes.append(f"With fewer than two answers so far: {few:,}.")
+    if measure.study_wide:
+        notes.append("The votes are the labels that each person's ratings come to under their own thresholds.")
     reasons = {e.reason for e in (report.percent_agreement, report.fleiss_kappa, report.krippendorff_alpha)}
     return notes + sorted(reasons - {""})
 
@@ -50,7 +54,7 @@ def _notes(title: str, measure: Measure, report: AgreementReport) -> list[str]:
 def labels(study: Study) -> Chart:
     """What the first stage's people chose, and what became gold."""
     stage = study.protocol.stages[0]
-    groups = {f"{stage.title}: {m.name}": _votes(study, stage.name, m) for m in stage.measures}
+    groups = {f"{stage.title}: {m.name}": _votes(study, stage.name, m) for m in stage.measures if m.categories}
     gold = dict.fromkeys(stage.measures[0].categories, 0)
     closed = Resolution.objects.filter(study=study).exclude(label="")
     gold |= dict(closed.values_list("label").annotate(n=Count("*")).order_by())

@@ -178,11 +178,15 @@ def say(stage: Stage, answer: Answer, other: Answer | None = None) -> Said:
     lines: list[tuple[str, Sequence[Run]]] = []
     for question in stage.relevant(fields):
         chosen = [c.label for c in question.choices if c.value == fields.get(question.name)]
+        if question.scale:
+            chosen = [f"{question.scale.rating(int(fields[question.name])):.2f} {question.scale.unit}"]
+        elif question.kind == "line" and (written := fields.get(question.name)):
+            chosen = [written]
         lines += [(question.text, [Run(label)]) for label in chosen]
         for n in range(question.at_most):
             named = [(label, f"{question.name}.{n}.{part}") for part, label in question.parts]
             texts = [(label, runs(fields.get(name, ""), theirs.get(name, ""))) for label, name in named]
             lines += [(label, text) for label, text in texts if text]
     is_one = len(stage.questions) == 1 and lines
-    headline = lines[0][1][0].text if is_one else ", ".join(m.read(answer) for m in stage.measures)
+    headline = lines[0][1][0].text if is_one else stage.summary(answer)
     return Said(headline, lines if len(stage.questions) > 1 else [])

@@ -22,9 +22,11 @@ write = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def resolutions(study: Study, *, keep_unresolved: bool = False) -> QuerySet[Resolution]:
-    """Those whose gold is exported, in import order."""
+    """Those whose gold is exported, in import order; bring labels in step before (`labelling.refresh`)."""
     kept = [Resolution.Outcome.SETTLED, *([Resolution.Outcome.UNRESOLVED] if keep_unresolved else [])]
-    return Resolution.objects.filter(study=study, outcome__in=kept).order_by("item_id")
+    found = Resolution.objects.filter(study=study, outcome__in=kept).order_by("item_id")
+    # Settled since labels were made: the next export has it.
+    return found.exclude(outcome=Resolution.Outcome.SETTLED, label="") if study.protocol.labelling else found
 
 
 def gold_rows(study: Study, *, keep_unresolved: bool = False) -> Iterator[Row]:
@@ -90,7 +92,9 @@ KEPT_HERE = [Annotation.Why.WITHDRAWN, *UNCOUNTED.values()]
 
 
 def _annotations(study: Study) -> QuerySet[Annotation]:
-    return Annotation.objects.filter(study=study).exclude(uncounted__in=KEPT_HERE).order_by("pk")
+    """Fillers leave with the rest where labels follow from them."""
+    kept_here = [why for why in KEPT_HERE if not (why == Annotation.Why.FILLER and study.protocol.labelling)]
+    return Annotation.objects.filter(study=study).exclude(uncounted__in=kept_here).order_by("pk")
 
 
 def count_annotations(study: Study) -> int:

@@ -9,7 +9,7 @@ from django.utils import timezone
 from annotation import revocation
 from annotation.jobs import Progress, kind
 from annotation.models import Job, Revocation
-from validation import recollection
+from validation import labelling, recollection
 from validation.exports import annotation_rows, count_annotations, full_gold_rows, gold_rows, resolutions, write_lines
 
 
@@ -17,6 +17,7 @@ from validation.exports import annotation_rows, count_annotations, full_gold_row
 def export_gold(job: Job, out: Path, progress: Progress) -> Mapping[str, Any]:
     """Options: full, keep_unresolved."""
     keep_unresolved = bool(job.options.get("keep_unresolved"))
+    labelling.refresh(job.study, at=timezone.now())
     total = resolutions(job.study, keep_unresolved=keep_unresolved).count()
     rows = full_gold_rows if job.options.get("full") else gold_rows
     with out.open("w", encoding="utf-8") as file:

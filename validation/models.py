@@ -1,4 +1,4 @@
-"""What was judged: vote profiles and resolutions."""
+"""What was judged: vote profiles, resolutions, thresholds, and what workers are worth."""
 
 from django.db import models
 
@@ -154,3 +154,47 @@ class WritingKey(models.Model):
 
     def __str__(self) -> str:
         return str(self.key)
+
+
+class Threshold(models.Model):
+    """Where one worker's ratings are cut: at most `contradiction` is contradiction, above `entailment` is entailment.
+
+    Both are as learnt from fillers, whatever the study fixes for everybody. fillers: that they rated; scored: those
+    with an answer that is right or wrong; right. how: for each of the two its accuracy, own ratings, ties, interval
+    (low, high) and reason, as `calibration.Threshold` has them.
+    """
+
+    enrolment = models.OneToOneField(Enrolment, models.PROTECT, related_name="threshold")
+    study = models.ForeignKey(Study, models.PROTECT, related_name="thresholds")
+    contradiction = models.FloatField()
+    entailment = models.FloatField()
+    fillers = models.PositiveIntegerField()
+    scored = models.PositiveIntegerField()
+    right = models.PositiveIntegerField()
+    how = models.JSONField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(contradiction__lt=50, entailment__gt=50), name="threshold_is_on_its_side"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.contradiction:g} and {self.entailment:g}"
+
+    @property
+    def accuracy(self) -> float | None:
+        return _share(self.right, self.scored)
+
+
+class Labelled(models.Model):
+    """When a study's ratings were last labelled, on what state of it, and how long that took."""
+
+    study = models.OneToOneField(Study, models.PROTECT, related_name="labelled")
+    state = models.CharField(max_length=100)
+    at = models.DateTimeField()
+    seconds = models.FloatField()
+
+    def __str__(self) -> str:
+        return f"{self.study} at {self.at}"

@@ -69,7 +69,7 @@ COUNTED = {
     "counted": Q(uncounted=""),
     "gold": Q(uncounted=WHY.GOLD),
     "gold_right": Q(uncounted=WHY.GOLD, is_right=True),
-    "fillers": Q(uncounted=WHY.FILLER),
+    "fillers": Q(uncounted=WHY.FILLER, is_right__isnull=False),
     "fillers_right": Q(uncounted=WHY.FILLER, is_right=True),
     "decided": Q(upheld__isnull=False),
     "invalid": Q(upheld=False),
@@ -125,9 +125,9 @@ def _add_labels(scores: Scores, study: Study, rows: QuerySet[Annotation]) -> Non
     """Counted by the database where the vote is a member of the answer, else read by the protocol."""
     for stage in study.protocol.stages:
         mine = rows.filter(stage=stage.name)
-        if not stage.measures:
+        measure = next((m for m in stage.measures if m.categories and not m.study_wide), None)
+        if measure is None:
             continue
-        measure = stage.measures[0]
         if measure.key:
             votes = (
                 mine.annotate(vote=KT(f"answer__{measure.key}")).values_list("worker", "vote").annotate(n=Count("*"))
@@ -138,7 +138,7 @@ def _add_labels(scores: Scores, study: Study, rows: QuerySet[Annotation]) -> Non
         else:
             for worker, answer in mine.values_list("worker", "answer").iterator(chunk_size=CHUNK):
                 if score := scores.get((worker, stage.name)):
-                    vote = measure.read(answer)
+                    vote = str(measure.read(answer))
                     score.labels[vote] = score.labels.get(vote, 0) + 1
 
 

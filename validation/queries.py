@@ -7,9 +7,9 @@ from django.db.models import Count
 from annotation.errors import UnknownStage
 from annotation.models import Annotation, Study
 from annotation.protocols.base import Level, Measure
-from validation.agreement import Estimate, Histogram, estimate, leave_out
+from validation.agreement import NOT_IN_NUMBERS, Estimate, Histogram, estimate, estimate_of_moments, leave_out
 from validation.errors import UnknownMeasure
-from validation.tallies import histogram
+from validation.tallies import histogram, moments
 
 MEASURES = ("percent_agreement", "fleiss_kappa", "krippendorff_alpha")
 
@@ -38,17 +38,23 @@ class AgreementReport:
 def agreement_of(study: Study, stage: str, measure: str) -> AgreementReport:
     """Two queries, however large the study. Raises UnknownStage or UnknownMeasure."""
     asked = measure_of(study, stage, measure)
-    profiles = histogram(study, stage, measure)
-    compared, set_aside = leave_out(profiles, [asked.categories.index(c) for c in asked.left_out])
     counted = Annotation.objects.filter(study=study, stage=stage, uncounted="")
     by_worker = dict(counted.values_list("worker").annotate(n=Count("*")).order_by())
-    percentage, kappa, alpha = (_estimate(compared, name, asked.level, set_aside) for name in MEASURES)
+    if asked.is_numeric:
+        alpha = estimate_of_moments(moments(study, stage, measure))
+        items, set_aside = alpha.items + alpha.left_out, 0
+        percentage = kappa = Estimate(None, None, None, alpha.items, alpha.left_out, NOT_IN_NUMBERS)
+    else:
+        profiles = histogram(study, stage, measure)
+        items = sum(profiles.values())
+        compared, set_aside = leave_out(profiles, [asked.categories.index(c) for c in asked.left_out])
+        percentage, kappa, alpha = (_estimate(compared, name, asked.level, set_aside) for name in MEASURES)
     return AgreementReport(
         study=study.slug,
         stage=stage,
         measure=measure,
         level=asked.level,
-        items=sum(profiles.values()),
+        items=items,
         annotations=sum(by_worker.values()),
         workers=len(by_worker),
         set_aside=set_aside,

@@ -1,7 +1,7 @@
 """What excluding people would cost, and doing it: whom rules find, which items fall below, how gold changes."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -15,11 +15,12 @@ from annotation.intake import batched
 from annotation.models import Annotation, Enrolment, Item, Sitting, Study
 from annotation.models.sittings import State as SittingState
 from annotation.progress import seats_of, wanted
-from annotation.protocols.base import Collect, Counted, Measure, Settle, Step
+from annotation.protocols.base import Collect, Counted, Cuts, Labelling, Measure, Settle, Step, Unresolved
+from validation import labelling
 from validation.agreement import Estimate, estimate, leave_out
 from validation.models import Resolution, Score, Tally
 from validation.rules import RULES, first_met, stricter, thresholds_of
-from validation.tallies import histogram, profile_from, profile_of
+from validation.tallies import histogram, profile_from, profile_of, votes_of
 
 CHUNK = 5_000
 OUT = ("", Annotation.Why.HELD)  # what excluding takes out
@@ -235,7 +236,9 @@ class _Difference:
 
 def _think_away(study: Study, items: Iterable[int], workers: set[int]) -> _Difference:
     found = _Difference()
-    measure = _measure(study)
+    measure, rule = _measure(study), study.protocol.labelling
+    cuts = labelling.cuts_of(labelling.calibrations(study, rule, study.options, workers), study.options) if rule else {}
+    items = set(items)
     for chunk in batched(sorted(set(items)), CHUNK):
         rows = list(Item.objects.filter(pk__in=chunk).only("payload", "open_seats").order_by("pk"))
         then = seats_of(rows, without=workers)
@@ -243,6 +246,8 @@ def _think_away(study: Study, items: Iterable[int], workers: set[int]) -> _Diffe
         for item in rows:
             step = study.protocol.next_step(item.payload, then[item.pk].counted, study.options)
             _, _, _, seats = wanted(step, then[item.pk].taken)
+            if rule and isinstance(step, Settle):
+                step = rule.label(step.gold, cuts)
             found.below += isinstance(step, Collect)
             found.seats += max(0, seats - item.open_seats)
             if item.pk in labels:
@@ -250,13 +255,36 @@ def _think_away(study: Study, items: Iterable[int], workers: set[int]) -> _Diffe
             if isinstance(step, Settle):
                 found.labels_after[step.label] += 1
             found.changed += labels.get(item.pk) != _label(step)
-            if measure:
+            if rule and isinstance(step, Settle | Unresolved) and measure:
+                found.profiles_after[votes_of(measure, rule.labels(step.gold))] += 1
+            elif measure and not measure.study_wide:
                 _add_profile(found.profiles_after, measure, study, then[item.pk].counted)
-        if measure:
+        if measure and not rule:
             there = Tally.objects.filter(item__in=chunk, stage=study.protocol.stages[0].name, measure=measure.name)
             for profile, n in there.values_list("profile").annotate(n=Count("*")).order_by():
                 found.profiles_before[profile_from(profile)] += n
+    if rule:
+        _label_others(study, rule, cuts, items, found)
     return found
+
+
+def _label_others(
+    study: Study, rule: Labelling, cuts: Mapping[int, Cuts], items: Collection[int], found: _Difference
+) -> None:
+    """Without somebody's fillers everybody's thresholds are others, and so may be the labels of any item."""
+    measure = study.protocol.stage(rule.stage).measure(rule.measure)
+    for row in labelling.resolutions(study):
+        gold = row.gold or {}
+        if not gold["nli_labels"]:
+            continue
+        found.profiles_before[votes_of(measure, rule.labels(gold))] += 1
+        if row.item_id not in items:
+            step = rule.label(gold, cuts)
+            found.profiles_after[votes_of(measure, rule.labels(step.gold))] += 1
+            if labelling.label_of(step) != row.label:
+                found.changed += 1
+                found.labels_before.update([row.label] if row.label else [])
+                found.labels_after.update([step.label] if isinstance(step, Settle) else [])
 
 
 def _label(step: Step) -> str | None:

@@ -1,14 +1,25 @@
 """What gold would be under other options: the protocol is asked again, and nothing is written."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from annotation.errors import Refusal
 from annotation.intake import batched
 from annotation.models import Study
 from annotation.progress import seats_of
-from annotation.protocols.base import BadOption, Collect, Drop, Settle, Step, Unresolved
+from annotation.protocols.base import (
+    BadOption,
+    Collect,
+    Counted,
+    Drop,
+    Options,
+    Payload,
+    Settle,
+    Step,
+    Unresolved,
+)
+from validation.labelling import calibrations, cuts_of
 
 BATCH = 1_000
 OUTCOMES = ("settled", "dropped", "unresolved", "needs_more")
@@ -32,12 +43,13 @@ def replay(
         raise BadReplay(str(error)) from error
     outcomes: Counter[str] = Counter()
     differences = []
+    read = [_Reader(study, each) for each in (study.options, options)]
     items = study.items.work().order_by("pk").iterator(chunk_size=BATCH)
     for batch in batched(items, BATCH):
         seats = seats_of(batch)
         for item in batch:
             counted = seats[item.pk].counted
-            before, after = (_outcome(protocol.next_step(item.payload, counted, o)) for o in (study.options, options))
+            before, after = (_outcome(reader.step(item.payload, counted)) for reader in read)
             outcomes[after["outcome"]] += 1
             if before != after:
                 differences.append({"id": item.ref, "from": before, "to": after})
@@ -50,6 +62,20 @@ def replay(
         **{outcome: outcomes[outcome] for outcome in OUTCOMES},
         "differences": differences,
     }
+
+
+class _Reader:
+    """What items come to under some options; where labels need the whole study, with its thresholds under these."""
+
+    def __init__(self, study: Study, options: Options) -> None:
+        self.protocol, self.options = study.protocol, options
+        rule = self.protocol.labelling
+        self.cuts = cuts_of(calibrations(study, rule, options), options) if rule else {}
+
+    def step(self, payload: Payload, counted: Sequence[Counted]) -> Step:
+        step = self.protocol.next_step(payload, counted, self.options)
+        rule = self.protocol.labelling
+        return rule.label(step.gold, self.cuts) if rule and isinstance(step, Settle) else step
 
 
 def _outcome(step: Step) -> dict[str, Any]:

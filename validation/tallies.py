@@ -1,7 +1,11 @@
-"""Keep each item's vote profiles in step with its counted annotations."""
+"""Keep each item's vote profiles in step with its counted annotations.
+
+Of a measure in categories the profile is how many votes each has; of one in numbers it is their count, their sum and
+the sum of their squares, in hundredths, so that nothing is rounded.
+"""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from django.db.models import Count
@@ -14,7 +18,7 @@ if TYPE_CHECKING:
     from validation.agreement import Histogram  # numpy, which neither collecting nor most of Celery needs
 
 
-def recount(study: Study, items: Iterable[Item], counted: Mapping[int, Sequence[Counted]]) -> None:
+def recount(study: Study, items: Sequence[Item], counted: Mapping[int, Sequence[Counted]]) -> None:
     """Write the profiles of these items anew, in one statement. The caller holds the items' locks."""
     rows = []
     for item in items:
@@ -23,8 +27,12 @@ def recount(study: Study, items: Iterable[Item], counted: Mapping[int, Sequence[
             rows += [
                 Tally(study=study, item=item, stage=stage.name, measure=m.name, profile=_profile(m, answers))
                 for m in stage.measures
-                if answers
+                if answers and not m.study_wide
             ]
+    if rule := study.protocol.labelling:
+        # Labels are no more than the ratings they were made of; `labelling` writes them once these are complete.
+        is_open = [item for item in items if item.state == Item.State.OPEN]
+        Tally.objects.filter(item__in=is_open, stage=rule.stage, measure=rule.measure).delete()
     Tally.objects.bulk_create(
         rows,
         update_conflicts=True,
@@ -34,13 +42,33 @@ def recount(study: Study, items: Iterable[Item], counted: Mapping[int, Sequence[
 
 
 def _profile(measure: Measure, answers: Sequence[Mapping[str, object]]) -> str:
-    return ",".join(str(votes) for votes in profile_of(measure, answers))
+    return profile_text(profile_of(measure, answers))
+
+
+def profile_text(profile: Sequence[int]) -> str:
+    """As a row has it; `profile_from` goes back."""
+    return ",".join(map(str, profile))
 
 
 def profile_of(measure: Measure, answers: Sequence[Mapping[str, object]]) -> tuple[int, ...]:
-    """Votes per category, of the first `raters` answers."""
-    votes = Counter(measure.read(answer) for answer in answers[: measure.raters])
-    return tuple(votes[category] for category in measure.categories)
+    """Votes per category, of the first `raters` answers; of numbers their moments."""
+    if measure.is_numeric:
+        hundredths = [round(100 * float(measure.read(answer))) for answer in answers[: measure.raters]]
+        return len(hundredths), sum(hundredths), sum(n * n for n in hundredths)
+    return votes_of(measure, [str(measure.read(answer)) for answer in answers[: measure.raters]])
+
+
+def votes_of(measure: Measure, votes: Sequence[str]) -> tuple[int, ...]:
+    """Votes per category, of votes that are known already."""
+    counts = Counter(votes)
+    return tuple(counts[category] for category in measure.categories)
+
+
+def moments(study: Study, stage: str, measure: str) -> list[tuple[float, float, float]]:
+    """Of a measure in numbers: count, sum and sum of squares of each item's ratings."""
+    rows = Tally.objects.filter(study=study, stage=stage, measure=measure).values_list("profile", flat=True)
+    profiles = (profile_from(profile) for profile in rows.iterator(chunk_size=10_000))
+    return [(n, total / 100, squares / 10_000) for n, total, squares in profiles]
 
 
 def histogram(study: Study, stage: str, measure: str) -> "Histogram":

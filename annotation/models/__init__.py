@@ -3,7 +3,7 @@
 from annotation.models.events import Event
 from annotation.models.items import Item, ItemGroup
 from annotation.models.jobs import Job
-from annotation.models.sittings import Annotation, Assignment, Attempt, Sitting
+from annotation.models.sittings import Annotation, Assignment, Attempt, Feedback, Sitting
 from annotation.models.studies import Study
 from annotation.models.workers import (
     Appeal,
@@ -25,6 +25,7 @@ __all__ = [
     "Enrolment",
     "Event",
     "Exposure",
+    "Feedback",
     "Item",
     "ItemGroup",
     "Job",

@@ -20,6 +20,8 @@ class Item(models.Model):
     `stage`, `votes_wanted` and `open_seats` say what the protocol's `next_step` asked for last; only `progress` and
     `leasing` write them. `queued_at` is when the present seats were opened: the queue is in that order, and every
     reopened item goes to its end, so a worker's place in the queue only moves forward.
+    `half`: of a balanced design, which half of the people gets it first. `recollected`: an answer was taken out of the
+    count, and its seat opened again.
     """
 
     class Role(models.TextChoices):
@@ -45,6 +47,8 @@ class Item(models.Model):
     votes_wanted = models.PositiveSmallIntegerField(default=0)
     open_seats = models.PositiveSmallIntegerField(default=0)
     queued_at = models.DateTimeField()
+    half = models.PositiveSmallIntegerField(null=True, blank=True)
+    recollected = models.BooleanField(default=False, db_default=False)
     created_at = models.DateTimeField()
 
     objects = ItemQuerySet.as_manager()

@@ -209,3 +209,19 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return f"{self.qualification} {self.state}"
+
+
+class Feedback(models.Model):
+    """What somebody said at the end of a sitting, all of it by choice. answers: the exit form's questions by name."""
+
+    sitting = models.OneToOneField(Sitting, models.PROTECT, related_name="feedback")
+    study = models.ForeignKey(Study, models.PROTECT, related_name="feedback")
+    answers = models.JSONField()
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["pk"]
+        verbose_name_plural = "feedback"
+
+    def __str__(self) -> str:
+        return f"about {self.sitting_id}"

@@ -2,8 +2,9 @@
 
 from annotation.protocols.base import Protocol
 from annotation.protocols.crepe import CREPE
+from annotation.protocols.nope import NOPE
 
-ALL = (CREPE,)
+ALL = (CREPE, NOPE)
 
 
 def get(slug: str, version: int | None = None) -> Protocol:

@@ -15,6 +15,8 @@ from enum import StrEnum
 from random import Random
 from typing import Any
 
+from annotation.protocols.slider import Scale
+
 Payload = Mapping[str, Any]
 Answer = Mapping[str, Any]
 Fields = Mapping[str, str]
@@ -47,6 +49,7 @@ class Question:
     kind: names the widget, `templates/annotation/questions/<kind>.html`.
     when: (name, value) of the earlier question that makes this one relevant; None means always.
     parts: for repeated groups of texts (kind "pairs"), (input name, label) of each text.
+    scale: of a slider.
     """
 
     name: str
@@ -57,25 +60,34 @@ class Question:
     help: str = ""
     parts: tuple[tuple[str, str], ...] = ()
     at_most: int = 1
+    scale: Scale | None = None
 
 
 @dataclass(frozen=True)
 class Measure:
     """A vote read off an answer, over which agreement is computed.
 
+    categories: none for a measure in numbers, whose level is then the interval one.
+    study_wide: the vote is not in the answer; it is known once the whole study is labelled (see `Labelling`).
+
     left_out: categories whose presence leaves the whole item out of the agreement.
     raters: only the first so many votes of an item are compared: a later vote is asked for only where the first
-        ones differ, so counting it would bias agreement.
+        ones differ, so counting it would bias agreement. None compares all.
     key: the answer's member that `read` returns as it is, where there is one: then a database can count votes.
     """
 
     name: str
     categories: tuple[str, ...]
-    read: Callable[[Answer], str]
+    read: Callable[[Answer], str | float]
     level: Level = Level.NOMINAL
     left_out: tuple[str, ...] = ()
-    raters: int = 2
+    raters: int | None = 2
     key: str = ""
+    study_wide: bool = False
+
+    @property
+    def is_numeric(self) -> bool:
+        return not self.categories
 
 
 @dataclass(frozen=True)
@@ -105,8 +117,15 @@ class Stage:
     compose: Callable[[Fields], dict[str, Any]]
     spread: Callable[[Answer], dict[str, str]]
     judges: str = ""
-    # (known answer, given answer) -> whether it is right; for gold, fillers, practice and tests.
-    matches: Callable[[Answer, Answer], bool] = lambda known, given: known == given
+    # (known answer, given answer, options) -> whether it is right, None where that is not asked; for gold, fillers,
+    # practice and tests.
+    matches: Callable[[Answer, Answer, Options], bool | None] = lambda known, given, options: known == given
+    # (payload, known answer, wrong answer) -> what helps without giving the answer away; "" where there is nothing.
+    hint: Callable[[Payload, Answer, Answer], str] = lambda payload, known, given: str(
+        payload.get("meta", {}).get("hint", "")
+    )
+    # An answer as other systems wrote it -> as `read` takes it; raises BadRow.
+    adopt: Callable[[object], object] = lambda answer: answer
     # The item's text that a writing must not copy, by its payload key.
     copied_from: str = ""
     # The texts a person composed in an answer; what is compared to find copies.
@@ -132,18 +151,23 @@ class Stage:
             if q.kind == "choice" and fields.get(q.name) not in {c.value for c in q.choices}
         ]
 
+    def summary(self, answer: Answer) -> str:
+        """What an answer comes to, in a word or a number for each measure."""
+        return ", ".join(str(m.read(answer)) for m in self.measures if not m.study_wide)
+
     def measure(self, name: str) -> Measure:
         return next(m for m in self.measures if m.name == name)
 
 
 @dataclass(frozen=True)
 class Counted:
-    """One annotation that counts. judges: ids of the annotations it judged, in order A, B."""
+    """One annotation that counts. judges: ids of the annotations it judged, in order A, B. worker: who gave it."""
 
     id: int
     stage: str
     answer: Answer
     judges: tuple[int, ...] = ()
+    worker: int = 0
 
 
 @dataclass(frozen=True)
@@ -156,7 +180,8 @@ class Collect:
 
 @dataclass(frozen=True)
 class Settle:
-    """The item has its gold. label: the one word that charts and tables show. why: a sentence for the evidence card.
+    """The item has its gold. label: the one word that charts and tables show; "" where the protocol labels the whole
+    study at once (see `Labelling`). why: a sentence for the evidence card.
 
     upheld: annotation id -> whether the outcome agrees with it; one that is not named counts in no share.
     judged: whether others decided it, because the answers differed.
@@ -202,6 +227,8 @@ class BadOption(ValueError):
 class Option:
     """One setting of a study, with its default and what it may be: a whole number, a number where the default is one,
     one of `choices`, or a text that `read` accepts (it raises ValueError with what would be right).
+
+    late: it only changes how finished work is read, so it may be changed at any time.
     """
 
     name: str
@@ -211,6 +238,7 @@ class Option:
     at_least: float = 1
     at_most: float = 1_000_000
     read: Callable[[str], object] | None = None
+    late: bool = False
 
     @property
     def label(self) -> str:
@@ -314,6 +342,16 @@ COMMON_OPTIONS = (
     Option(
         "work_of_revoked", "keep", "what a rule that acts does with finished work", choices=("keep", "hold", "exclude")
     ),
+    # Who may take what is collected again after an exclusion; 0 lets anybody
+    Option(
+        "recollect_above_accuracy",
+        0.0,
+        "items that are collected again go to people with more than this share of their fillers right",
+        at_least=0,
+        at_most=1,
+    ),
+    Option("recollect_above_fillers", 0, "... who answered more than so many scored fillers", at_least=0),
+    Option("recollect_max_share", 0.0, "... and did at most this share of the study's items", at_least=0, at_most=1),
     # Pay, and what is recorded
     Option("pay_per_sitting", 0.0, "what one sitting pays", at_least=0, at_most=1000),
     Option("currency", "USD", "of the pay", choices=("USD", "EUR", "GBP", "CHF", "KRW", "JPY", "CAD", "AUD")),
@@ -330,6 +368,28 @@ class Item:
     gold: dict[str, Any] | None = None
 
 
+Cuts = tuple[float, float]  # a worker's thresholds: contradiction, entailment
+
+
+@dataclass(frozen=True)
+class Labelling:
+    """Labels that need the whole study: everybody's ratings are cut at thresholds of their own, which their fillers
+    give. `next_step` then settles an item's ratings, and `label` says what they come to.
+
+    stage, measure: whose ratings, and the measure of the labels. rating: answer -> 0 to 100. expected: known answer of
+    a filler -> "entailment", "neutral" or "contradiction".
+    label: (gold as `next_step` made it, or as labelled before; every worker's thresholds) -> Settle or Unresolved.
+    labels: labelled gold -> the label of each rating.
+    """
+
+    stage: str
+    measure: str
+    rating: Callable[[Answer], float]
+    expected: Callable[[Answer], str]
+    label: Callable[[Mapping[str, Any], Mapping[int, Cuts]], Settle | Unresolved]
+    labels: Callable[[Mapping[str, Any]], Sequence[str]]
+
+
 @dataclass(frozen=True)
 class Protocol:
     """One paper's way of collecting. Adding one is: a module, a line in `ALL`, a test module.
@@ -338,6 +398,7 @@ class Protocol:
     next_step: (payload, counted annotations in order of submission, options) -> Step; the whole workflow.
     export_row: (payload, gold) -> one line of gold, with exactly the paper's keys.
     imagine: (stage, payload, known gold or None, judged answers, accuracy, rng) -> an answer; the simulated crowd.
+    half: payload -> 0 or 1 for items of a balanced design, of which half the people get one half first; None for any.
     """
 
     slug: str
@@ -346,13 +407,21 @@ class Protocol:
     source: str
     shown: tuple[str, ...]
     stages: tuple[Stage, ...]
-    read_row: Callable[[Mapping[str, Any]], Item]
+    read_row: Callable[[Mapping[str, Any], str], Item]  # (row, role of the item)
     next_step: Callable[[Payload, Sequence[Counted], Options], Step]
     export_row: Callable[[Payload, Mapping[str, Any]], dict[str, Any]]
     imagine: Callable[[str, Payload, Answer | None, Sequence[Answer], float, Random], dict[str, Any]]
     options: tuple[Option, ...] = field(default=())
     # What the paper sets where the common options have another default.
     defaults: Mapping[str, int | float | str] = field(default_factory=dict)
+    labelling: Labelling | None = None
+    half: Callable[[Payload], int | None] | None = None
+    # Whether everybody gets the items of a sitting, or of a test, in an order of their own.
+    shuffled: bool = False
+    # In a file, whether a worker's second answer to an item is left out instead of refused.
+    keeps_first: bool = False
+    # What may be asked at the end of a sitting, all of it optional.
+    exit_form: tuple[Question, ...] = ()
 
     def stage(self, name: str) -> Stage:
         """Raises KeyError for a name this protocol does not have."""

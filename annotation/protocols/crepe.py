@@ -196,7 +196,7 @@ GENERATE = Stage(
     read=read_generate,
     compose=compose_generate,
     spread=spread_generate,
-    matches=lambda known, given: known["label"] == given["label"],
+    matches=lambda known, given, options: known["label"] == given["label"],
     copied_from="comment",
     writings=lambda answer: [pair[part] for pair in answer["pairs"] for part in PARTS],
 )
@@ -323,7 +323,7 @@ TEXTS = ("question", "comment")
 OPTIONAL = ("posted_at", "score", "split")
 
 
-def read_row(row: Mapping[str, Any]) -> Item:
+def read_row(row: Mapping[str, Any], role: str = "work") -> Item:
     """`id`, `question`, `comment`, optional `posted_at`, `score`, `split`, `gold`; anything else goes to `meta`."""
     ref = row.get("id")
     if isinstance(ref, int) and not isinstance(ref, bool):

@@ -17,9 +17,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from annotation import leasing, links, qualification, queries, screen, signs, submission, way_in
 from annotation.errors import Invalid, Refusal
 from annotation.forms import AnswerForm, read_fields, storable
-from annotation.models import Assignment, Attempt, Item, Qualification, Sitting, Study, Worker
+from annotation.models import Assignment, Attempt, Feedback, Item, Qualification, Sitting, Study, Worker
 from annotation.models.sittings import State
-from annotation.protocols.base import Fields, Problem, Stage
+from annotation.protocols.base import Fields, Problem, Stage, text_problem
 from annotation.throttling import PerJoiner
 from annotation.views.rendering import render_region
 from annotation.way_in import Step
@@ -28,6 +28,7 @@ IN = Qualification.State
 CLOSED = (State.SUBMITTED, State.RETURNED, State.WITHDRAWN)
 PAGES = {Step.CONSENT: "annotation:consent", Step.INSTRUCTIONS: "annotation:instructions_first"}
 WAITS = (Step.REVIEW, Step.FULL, Step.FAILED)
+USUAL_HINT = "Read the text and the instructions again."
 WORK, ITEM = "annotation/work/work.html", "annotation/work/_item.html"
 View = Callable[..., HttpResponse]
 
@@ -153,15 +154,11 @@ def _practise(
     form = AnswerForm.of_fields(stage, assignment.item.payload, assignment.draft or {})
     is_right = way_in.attempt_practice(assignment, form.answer, at=timezone.now())
     why = str(assignment.item.payload.get("meta", {}).get("explanation", ""))
-    feedback: dict[str, object] = {"is_right": is_right, "hint": "" if is_right else _hint(assignment)}
+    hint = stage.hint(assignment.item.payload, assignment.item.gold or {}, form.answer) or USUAL_HINT
+    feedback: dict[str, object] = {"is_right": is_right, "hint": "" if is_right else hint}
     if is_right:
         feedback |= {"why": why, "known": screen.known(stage, assignment.item.gold or {})}
     return _page(request, token, sitting, assignments, number, feedback=feedback, status=200 if is_right else 422)
-
-
-def _hint(assignment: Assignment) -> str:
-    """What helps somebody whose answer was wrong, without giving the answer away."""
-    return str(assignment.item.payload.get("meta", {}).get("hint", "")) or "Read the text and the instructions again."
 
 
 @for_worker
@@ -208,12 +205,44 @@ def done(request: HttpRequest, token: str, worker: Worker, pk: int) -> HttpRespo
     sitting, assignments = _open(worker, pk)
     if sitting.state not in CLOSED:
         return redirect("annotation:work", token, pk, 1)
+    return _done(request, token, sitting, assignments)
+
+
+def _done(
+    request: HttpRequest, token: str, sitting: Sitting, assignments: list[Assignment], said: str = "", status: int = 200
+) -> HttpResponse:
     late = sum(a.state == State.SUBMITTED and a.seat is None and a.role == Item.Role.WORK for a in assignments)
-    context = {"token": token, "sitting": sitting, "count": len(assignments), "late": late}
+    context = {"token": token, "sitting": sitting, "count": len(assignments), "late": late, "said": said}
+    if _may_say(sitting):
+        context["exit_form"] = sitting.study.protocol.exit_form
     if sitting.purpose == Sitting.Purpose.TEST:
         attempt = Attempt.objects.select_related("qualification").filter(sitting=sitting).first()
         context |= {"attempt": attempt, "is_through": attempt and attempt.qualification.state == IN.QUALIFIED}
-    return render(request, "annotation/work/done.html", context)
+    return render(request, "annotation/work/done.html", context, status=status)
+
+
+def _may_say(sitting: Sitting) -> bool:
+    """Whether the exit form is open: at the end of work, once."""
+    is_over = sitting.purpose == Sitting.Purpose.WORK and sitting.state == State.SUBMITTED
+    return is_over and bool(sitting.study.protocol.exit_form) and not Feedback.objects.filter(sitting=sitting).exists()
+
+
+@for_worker
+@require_POST
+def feedback(request: HttpRequest, token: str, worker: Worker, pk: int) -> HttpResponse:
+    """What somebody wants to say about a sitting; everything is optional, and the first time counts."""
+    sitting, assignments = _open(worker, pk)
+    answers: dict[str, str] = {}
+    for question in sitting.study.protocol.exit_form:
+        given = request.POST.get(f"exit-{question.name}", "").strip()
+        if problem := text_problem(given):
+            return _done(request, token, sitting, assignments, problem, 422)
+        if given and (not question.choices or given in {c.value for c in question.choices}):
+            answers[question.name] = given
+    if answers and _may_say(sitting):
+        made = {"study": sitting.study, "answers": answers, "at": timezone.now()}
+        Feedback.objects.get_or_create(sitting=sitting, defaults=made)
+    return redirect("annotation:done", token, pk)
 
 
 @for_worker

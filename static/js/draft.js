@@ -102,8 +102,10 @@ export function keepDraft(form, { onSaid, mark }) {
       const field = form.elements.namedItem(name);
       if (field instanceof RadioNodeList) field.value = value;
       else if (field instanceof HTMLTextAreaElement) field.value = value;
-      else if (field instanceof HTMLInputElement && field.type === "radio") field.checked = field.value === value;
+      else if (field instanceof HTMLInputElement && ["radio", "checkbox"].includes(field.type)) field.checked = field.value === value;
+      else if (field instanceof HTMLInputElement && "recalled" in field.dataset) field.value = value;
     }
+    form.dispatchEvent(new Event("recalled"));
     soon(0);
   }
 

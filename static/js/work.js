@@ -1,11 +1,12 @@
 // The annotator's page: steps that unfold, drafts that save themselves, keys for everything.
 // The form works without any of this; the server checks everything again.
 import { keepDraft } from "./draft.js";
+import { keepSlider } from "./slider.js";
 
 const form = () => document.getElementById("item");
 const help = document.getElementById("help");
-const isWriting = (element) => element.matches("textarea, input:not([type=radio])");
-let draft = { stop() {}, settled: () => Promise.resolve() };
+const isWriting = (element) => element.matches("textarea, input:not([type=radio], [type=checkbox])");
+let draft = { stop() {}, settled: () => Promise.resolve() }, slider = { key: () => false };
 
 // --- Steps ---------------------------------------------------------------------------------------
 
@@ -60,6 +61,7 @@ function begin() {
     const list = document.getElementById(`said-${text.name}`);
     if (list.querySelector(".bad")) text.setAttribute("aria-invalid", "true");
   }
+  slider = keepSlider(form());
   draft = keepDraft(form(), { onSaid: say, mark: document.querySelector("[data-saved]") });
   if (matchMedia("(max-width: 760px)").matches) document.querySelector("[data-collapse]")?.removeAttribute("open");
   countDown();
@@ -68,7 +70,8 @@ function begin() {
   const target = wrong ? wrong.closest(".step, .group") : null;
   if (target) {
     const field = document.getElementById(`f-${wrong.parentElement.dataset.said}`);
-    (field ?? target.querySelector("input, textarea")).focus();
+    const shown = field && field.offsetParent ? field : null;
+    (shown ?? target.querySelector("[role=slider], input:not([type=hidden]), textarea")).focus();
   } else if (document.body.dataset.turned) {
     form().querySelector("[data-heading]").focus({ preventScroll: true });
     scrollTo(0, 0);
@@ -108,7 +111,7 @@ document.addEventListener("click", (event) => {
 
 document.addEventListener("change", (event) => {
   const step = event.target.closest?.("[data-step]");
-  if (step && event.target.type === "radio") {
+  if (step && ["radio", "checkbox"].includes(event.target.type)) {
     delete step.dataset.reopened;
     unfold();
   }
@@ -147,10 +150,11 @@ document.addEventListener("keydown", (event) => {
     document.activeElement.blur();
   } else if (!isWriting(document.activeElement) && !event.ctrlKey && !event.altKey && !event.metaKey) {
     if (event.key === "?") return openHelp();
+    if (!document.activeElement.matches("[type=radio]") && slider.key(event)) return;
     const input = form().querySelector(`[data-step]:not([hidden]) input[data-key="${CSS.escape(event.key.toLowerCase())}"]`);
     if (!input) return;
     event.preventDefault();
-    input.checked = true;
+    input.checked = input.type === "radio" || !input.checked;
     input.focus({ focusVisible: false });
     input.dispatchEvent(new Event("change", { bubbles: true }));
     const text = form().querySelector("[data-step]:not([hidden]) textarea");

@@ -264,8 +264,8 @@ def test_a_row_without_an_answer_is_bad():
 
 def test_an_item_that_is_not_for_work_takes_no_annotations():
     study = make_study()
-    make_items(study, 1, role="gold")
-    assert refused(study, row("q1", "ann")) == "1 bad line: line 1: the item 'q1' is not for work but for gold"
+    make_items(study, 1, role="practice")
+    assert refused(study, row("q1", "ann")) == "1 bad line: line 1: the item 'q1' is not for work but for practice"
 
 
 def test_bad_lines_are_named_in_the_order_of_the_file():

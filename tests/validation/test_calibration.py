@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotation.protocols.slider import rating
+from annotation.protocols.slider import Scale
 from validation.calibration import NO_RATINGS, ONE_CLASS, calibrate
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
@@ -91,7 +91,7 @@ def test_no_rating_at_all_is_no_worker_and_an_unknown_method_is_refused():
 
 
 ROWS = st.lists(
-    st.tuples(st.sampled_from("abcd"), st.sampled_from([E, N, C]), st.integers(0, 1000).map(rating)),
+    st.tuples(st.sampled_from("abcd"), st.sampled_from([E, N, C]), st.integers(0, 1000).map(Scale().rating)),
     min_size=1,
     max_size=60,
 )

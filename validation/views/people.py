@@ -164,7 +164,7 @@ def _worker(
         "qualifications": enrolment.qualifications.order_by("pk"),
         "attempts": Attempt.objects.filter(qualification__enrolment=enrolment).select_related("qualification"),
         "revocations": Revocation.objects.filter(enrolment=enrolment).select_related("appeal"),
-        "answers": [(a, _summary(stages[a.stage].measures, a)) for a in shown[:ROWS]],
+        "answers": [(a, stages[a.stage].summary(a.answer)) for a in shown[:ROWS]],
         "more": changed(request.GET, page=str(page + 1)) if len(shown) > ROWS else "",
         "page": page,
         "events": Event.objects.filter(study=study, worker=enrolment.worker)
@@ -175,10 +175,6 @@ def _worker(
         "said": said,
     }
     return show(request, study, "validation/worker.html", context, status=status)
-
-
-def _summary(measures: Any, annotation: Annotation) -> str:
-    return ", ".join(str(measure.read(annotation.answer)) for measure in measures)
 
 
 @for_team

@@ -17,7 +17,12 @@ class Command(console.Command):
         parser.add_argument("--protocol", required=True, help=", ".join(p.slug for p in protocols.ALL))
         parser.add_argument("--title", default="", help="shown to everybody (the slug unless given)")
         parser.add_argument(
-            "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting, e.g. items_per_sitting=5"
+            "--set",
+            action="extend",
+            nargs="+",
+            default=[],
+            metavar="NAME=VALUE",
+            help="settings, e.g. items_per_sitting=5",
         )
 
     def handle(self, *, slug: str, protocol: str, title: str, set: list[str], **_: Any) -> None:

@@ -77,11 +77,11 @@ class Command(console.Command):
         self.stdout.write(f"{what} ...")
 
     def _print_doors(self) -> None:
-        now, study = timezone.now(), Study.objects.get(slug="crepe")
-        doors = {}
-        for stage in study.protocol.stages:
-            worker = qualification.add_worker(study, f"demo-{stage.role}", [stage.name], by=demo.BY, at=now)
-            doors[stage.role] = links.personal_link(worker, at=now)
+        now, doors = timezone.now(), {}
+        for study in Study.objects.filter(slug__in=["crepe", "nope"]).order_by("slug"):
+            for stage in study.protocol.stages:
+                worker = qualification.add_worker(study, f"demo-{stage.role}", [stage.name], by=demo.BY, at=now)
+                doors[stage.role] = links.personal_link(worker, at=now)
         password = (settings.VAR_DIR / "password").read_text()
         self.stdout.write(f"\nTouchstone is running at {settings.SITE_URL}\n")
         self.stdout.write(f"  researcher   log in as {demo.NAME!r} with password {password!r}")

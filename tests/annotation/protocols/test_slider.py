@@ -4,7 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.protocols.slider import STEPS, grid, nearest_position, position_of, rating
+from annotation.protocols.slider import STEPS, Scale
+
+SCALE = Scale()
+rating, position_of, nearest_position = SCALE.rating, SCALE.position_of, SCALE.nearest_position
 
 
 @pytest.mark.parametrize(
@@ -35,7 +38,7 @@ def test_all_positions_rise_and_mirror_each_other():
     ratings = [rating(position) for position in range(STEPS + 1)]
     assert ratings == sorted(ratings)
     assert all(round(a + b, 2) == 100 for a, b in zip(ratings, reversed(ratings), strict=True))
-    assert (len(ratings), len(set(ratings)), len(grid())) == (1001, 999, 999)
+    assert (len(ratings), len(set(ratings)), len(SCALE.grid())) == (1001, 999, 999)
 
 
 @given(st.integers(0, STEPS))
@@ -54,3 +57,8 @@ def test_a_rating_off_the_grid_is_refused_with_its_neighbours(given):
 def test_what_is_no_position_has_no_rating(position):
     with pytest.raises(ValueError, match="from 0 to 1000"):
         rating(position)
+
+
+def test_the_scale_is_a_parameter():
+    assert [Scale(exponent=1).rating(position) for position in (0, 1, 250, 500, 1000)] == [0, 0.1, 25, 50, 100]
+    assert Scale(exponent=3).rating(900) > rating(900)

@@ -3,8 +3,10 @@
 from typing import Any
 
 from django.core.management.base import CommandParser
+from django.utils import timezone
 
 from annotation import console
+from validation import labelling
 from validation.exports import full_gold_rows, gold_rows, resolutions, write_lines
 
 
@@ -21,6 +23,7 @@ class Command(console.Command):
 
     def handle(self, *, slug: str, out: str, full: bool, keep_unresolved: bool, **_: Any) -> None:
         study = console.find_study(slug)
+        labelling.refresh(study, at=timezone.now())
         total = resolutions(study, keep_unresolved=keep_unresolved).count()
         rows = (full_gold_rows if full else gold_rows)(study, keep_unresolved=keep_unresolved)
         with self.writing(out) as write, console.Progress("exporting", total) as progress:

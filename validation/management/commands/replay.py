@@ -16,7 +16,9 @@ class Command(console.Command):
 
     def add_arguments(self, parser: CommandParser) -> None:
         console.slug_argument(parser)
-        parser.add_argument("--set", action="append", required=True, metavar="NAME=VALUE", help="a setting to try")
+        parser.add_argument(
+            "--set", action="extend", nargs="+", required=True, metavar="NAME=VALUE", help="settings to try"
+        )
 
     def handle(self, *, slug: str, set: list[str], **_: Any) -> None:
         study, given = console.find_study(slug), console.read_settings(set)
