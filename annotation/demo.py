@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import Group, User
@@ -57,8 +58,8 @@ def load(password_file: Path, *, at: datetime, progress: Callable[[str], None]) 
 
 def _raters(researcher: User, at: datetime) -> None:
     """A study of NOPE's kind: everybody draws their own line, two are inattentive. So few items allow larger shares."""
-    options = {"items_per_sitting": 10, "max_share": 0.5, "pay_per_sitting": 2.5}
-    study = _study("nope", "NOPE: how likely is it?", at, protocol="nope", **options)
+    options: dict[str, Any] = {"items_per_sitting": 10, "max_share": 0.5, "pay_per_sitting": 2.5}
+    study = _study("nope", "NOPE: how likely is it?", at, "nope", **options)
     _import(study, "nope_pairs.jsonl", at)
     for role, name in (("filler", "fillers"), ("practice", "practice"), ("qualification", "prescreener")):
         _import(study, f"nope_{name}.jsonl", at, role=role)
@@ -79,7 +80,7 @@ def _raters(researcher: User, at: datetime) -> None:
 
 def _watched_crowd(researcher: User, at: datetime) -> None:
     """A study with hidden gold and CREPE's rule of removal: seven work well, two are sloppy, and one cheats."""
-    options = {"items_per_sitting": 5, "gold_rate": 0.2, "pay_per_sitting": 1.3}
+    options: dict[str, Any] = {"items_per_sitting": 5, "gold_rate": 0.2, "pay_per_sitting": 1.3}
     study = _study("crowd", "CREPE: whom to trust", at, **options)
     rows = [json.loads(line) for line in (DATA / "truthfulqa_gold160.jsonl").read_text().splitlines()]
     for role, some in (("work", rows[:120]), ("gold", rows[120:])):
@@ -118,7 +119,7 @@ def _researcher(password_file: Path) -> User:
     return user
 
 
-def _study(slug: str, title: str, at: datetime, *, protocol: str = "crepe", **options: object) -> Study:
+def _study(slug: str, title: str, at: datetime, protocol: str = "crepe", **options: object) -> Study:
     return create_study(slug, protocol, title=title, options=options, by=BY, at=at - timedelta(days=DAYS))
 
 

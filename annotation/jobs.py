@@ -28,13 +28,14 @@ Progress = Callable[[int, int], None]
 # A kind of job: (job, where to write a file if it makes one, progress(done, total)) -> counts for the person who asked.
 Runner = Callable[[Job, Path, Progress], Mapping[str, Any]]
 KINDS: dict[str, Runner] = {}
+SUFFIXES: dict[str, str] = {}  # of the file that a kind of job makes
 
 
-def kind(name: str) -> Callable[[Runner], Runner]:
+def kind(name: str, *, suffix: str = ".jsonl") -> Callable[[Runner], Runner]:
     """Register a function as the one that does jobs of this kind."""
 
     def register(runner: Runner) -> Runner:
-        KINDS[name] = runner
+        KINDS[name], SUFFIXES[name] = runner, suffix
         return runner
 
     return register
@@ -94,7 +95,7 @@ def _do(job: Job, path: Path) -> dict[str, Any]:
         result = KINDS[job.kind](job, path, progress)
         if path.exists():
             with path.open("rb") as file:
-                job.file.save(f"{job.study.slug}-{job.kind}-{job.pk}.jsonl", File(file), save=False)
+                job.file.save(f"{job.study.slug}-{job.kind}-{job.pk}{SUFFIXES[job.kind]}", File(file), save=False)
     return dict(result)
 
 

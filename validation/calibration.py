@@ -143,6 +143,11 @@ def _bootstrap(
         # The draw takes the place of the ratings as they are, among everybody's.
         as_is = np.bincount(own, minlength=2 * len(distinct)).reshape(2, -1)
         weights = (np.stack([inner, outer]) - as_is + upweight * counts).astype(float)
+        # A draw that lost one of the classes, where others did not rate it either, says nothing.
+        weights = weights[(weights.sum(axis=2) > 0).all(axis=1)]
+        if 2 * len(weights) < replicates:
+            found.append(None)
+            continue
         best, _ = _best(_objective(weights[:, 0], weights[:, 1]), cuts, wide)
         low, high = np.percentile(best, (2.5, 97.5))
         found.append((float(low), float(high)))

@@ -1,5 +1,6 @@
 """Pictures of what was judged."""
 
+from collections import defaultdict
 from dataclasses import replace
 
 from django.db.models import Count
@@ -8,8 +9,10 @@ from annotation import charts
 from annotation.charts import Chart, Measured
 from annotation.models import Study
 from annotation.protocols.base import Measure
+from validation import figures, labelling
 from validation.agreement import NOT_IN_NUMBERS
-from validation.models import Resolution
+from validation.figures import Rater
+from validation.models import Resolution, Threshold
 from validation.queries import MEASURES, AgreementReport, agreement_of
 from validation.tallies import histogram
 
@@ -66,3 +69,39 @@ def _votes(study: Study, stage: str, measure: Measure) -> dict[str, int]:
     votes = [[n * items for n in profile] for profile, items in histogram(study, stage, measure.name).items()]
     totals = [sum(column) for column in zip(*votes, strict=True)] or [0] * len(measure.categories)
     return dict(zip(measure.categories, totals, strict=True))
+
+
+# --- Thresholds -----------------------------------------------------------------------------------
+
+
+def thresholds(study: Study) -> Chart:
+    """Everybody's ratings of fillers with their two cuts."""
+    fixed = float(study.options.get("fixed_contradiction", 0))
+    chart = figures.cuts("thresholds", "Thresholds from fillers", raters_of(study))
+    notes = ["Left of the first line is contradiction, right of the second entailment, between them neutral."]
+    notes.append("The grey bands are 95% bootstrap intervals over a person’s own fillers.")
+    if fixed:
+        notes.append(f"Labels are made with one threshold of contradiction for everybody, {fixed:g}.")
+    return replace(chart, notes=tuple(notes))
+
+
+def raters_of(study: Study) -> list[Rater]:
+    """Everybody with thresholds, as they were found last."""
+    rule = study.protocol.labelling
+    if rule is None:
+        return []
+    fillers, ratings = labelling.fillers_of(study, rule), defaultdict[int, dict[str, list[float]]](dict)
+    for worker, expected, rating in zip(fillers.workers, fillers.expected, fillers.ratings, strict=True):
+        ratings[worker].setdefault(expected, []).append(rating)
+    found = Threshold.objects.filter(study=study).select_related("enrolment").order_by("enrolment__number")
+    return [
+        Rater(
+            row.enrolment.running_code,
+            ratings[row.enrolment.worker_id],
+            row.contradiction,
+            row.entailment,
+            row.accuracy,
+            (row.how["contradiction"]["interval"], row.how["entailment"]["interval"]),
+        )
+        for row in found
+    ]

@@ -35,6 +35,16 @@ def export_annotations(job: Job, out: Path, progress: Progress) -> Mapping[str, 
     return {"rows": done, "rules": job.study.declared_hash}
 
 
+@kind("report", suffix=".zip")
+def report(job: Job, out: Path, progress: Progress) -> Mapping[str, Any]:
+    """Numbers, tables and figures, in one archive."""
+    from validation import reports  # pictures as PDF, which the rest of this process does not need
+
+    made = reports.make(job.study, at=timezone.now(), progress=progress)
+    made.zip(out)
+    return {"tables": len(made.tables), "figures": len(made.figures), "rules": job.study.declared_hash}
+
+
 @kind("set_aside_work")
 def set_aside_work(job: Job, out: Path, progress: Progress) -> Mapping[str, Any]:
     """Options: revocation, the id of one. Does with finished work what it says; may be done again."""

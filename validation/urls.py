@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from validation.views import items, people, recollecting, revoking
+from validation.views import items, people, recollecting, reports, revoking
 
 app_name = "validation"
 
@@ -11,6 +11,9 @@ urlpatterns = [
     path("studies/<slug:slug>/items/<int:pk>/", items.evidence, name="evidence"),
     path("studies/<slug:slug>/agreement/", items.agreement, name="agreement"),
     path("studies/<slug:slug>/labels/", items.labels, name="labels"),
+    path("studies/<slug:slug>/thresholds/", items.thresholds, name="thresholds"),
+    path("studies/<slug:slug>/report/", reports.page, name="report"),
+    path("studies/<slug:slug>/report/make/", reports.make, name="make_report"),
     path("studies/<slug:slug>/people/", people.workers, name="people"),
     path("studies/<slug:slug>/people/<int:number>/", people.worker, name="worker"),
     path("studies/<slug:slug>/people/<int:number>/note/", people.note, name="note"),

@@ -22,6 +22,7 @@ NAMES = {
     "import_items": "Import",
     "export_gold": "Gold export",
     "export_annotations": "Annotations export",
+    "report": "Report",
     "set_aside_work": "Setting work aside",
     "reinstate_work": "Letting work count again",
     "recollect": "Exclusion by rules",
@@ -42,7 +43,8 @@ class Shown:
     @classmethod
     def of(cls, job: Job, at: datetime) -> "Shown":
         stuck = job.state == Job.State.QUEUED and at - job.asked_at > PATIENCE
-        made = job.state == Job.State.DONE and job.kind.startswith("export") and bool(job.file)
+        made = job.state == Job.State.DONE and (job.kind.startswith("export") or job.kind == "report")
+        made = made and bool(job.file)
         return cls(job, NAMES.get(job.kind, job.kind), _left(job), stuck, made)
 
 

@@ -1,6 +1,6 @@
 """Pages of researchers: items and the evidence for each, agreement, labels."""
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET
@@ -67,3 +67,11 @@ def agreement(request: HttpRequest, study: Study) -> HttpResponse:
 @require_GET
 def labels(request: HttpRequest, study: Study) -> HttpResponse:
     return figure(request, study, charts.labels)
+
+
+@for_team
+@require_GET
+def thresholds(request: HttpRequest, study: Study) -> HttpResponse:
+    if study.protocol.labelling is None:
+        raise Http404
+    return figure(request, study, charts.thresholds)

@@ -66,6 +66,8 @@ class Command(console.Command):
             _wait(children, "web server", lambda: _answers(f"{settings.SITE_URL}/healthz"))
             probe = jobs.ask(Study.objects.get(slug="crepe"), "export_gold", by=_researcher(), at=timezone.now())
             _wait(children, "Celery worker", lambda: Job.objects.get(pk=probe.pk).state == Job.State.DONE)
+            for study in Study.objects.filter(slug__in=["crepe", "nope"]).exclude(jobs__kind="report"):
+                jobs.ask(study, "report", by=_researcher(), at=timezone.now())
             self._print_doors()
             os.chdir(settings.BASE_DIR)
             keeper.take_over({name: child.pid for name, child in children.items()})
