@@ -90,6 +90,23 @@ def create_study(
 
 
 @transaction.atomic
+def change_options(study: Study, given: Mapping[str, object], *, by: str, at: datetime) -> Study:
+    """Change settings that only say how finished work is read. Locks the study. Raises BadStudy for any other."""
+    locked = Study.objects.select_for_update(of=("self",), no_key=True).get(pk=study.pk)
+    late = [option.name for option in study.protocol.known_options.values() if option.late]
+    if fixed := [name for name in given if name not in late]:
+        can = f"only {', '.join(late)} can" if late else "nothing can"
+        raise BadStudy(f"People work under {fixed[0]}, so it stays as it is; of this study {can} be changed.")
+    try:
+        locked.options = study.protocol.read_options({**locked.options, **given})
+    except BadOption as error:
+        raise BadStudy(str(error)) from error
+    locked.save(update_fields=["options"])
+    record([event(study, "settings changed", by=by, at=at, **{name: locked.options[name] for name in given})])
+    return locked
+
+
+@transaction.atomic
 def import_items(
     study: Study,
     source: Source,

@@ -7,15 +7,17 @@ Of a slider: first_touch_ms, from the page's arrival to the first press or key; 
 
 from collections.abc import Mapping
 
-NAMES = ("pasted", "typed", "left", "away_seconds", "composing_seconds", "first_touch_ms", "moves")
+NAMES = ("pasted", "typed", "left", "away_seconds", "composing_seconds")
+OF_SLIDERS = ("first_touch_ms", "moves")
+ALL = NAMES + OF_SLIDERS
 
 
 def read(posted: Mapping[str, object]) -> dict[str, int]:
     """The counts out of a posted form, `sign-pasted` and so on; what is no small whole number is left out."""
-    found = {name: str(posted.get(f"sign-{name}", "")) for name in NAMES}
+    found = {name: str(posted.get(f"sign-{name}", "")) for name in ALL}
     return {name: int(text) for name, text in found.items() if text.isascii() and text.isdecimal() and len(text) < 8}
 
 
 def merge(kept: Mapping[str, int], new: Mapping[str, int]) -> dict[str, int]:
     """The larger of each: counts only grow, whatever order requests arrive in."""
-    return {name: max(kept.get(name, 0), new.get(name, 0)) for name in NAMES if name in kept or name in new}
+    return {name: max(kept.get(name, 0), new.get(name, 0)) for name in ALL if name in kept or name in new}

@@ -21,25 +21,23 @@ def measure() -> None:
     with tempfile.TemporaryDirectory() as folder:
         items, out = Path(folder, "items.jsonl"), Path(folder, "out.jsonl")
         _write_items(items)
-        _manage("create_study", "files", "--protocol", "crepe")
-        rows.append(
-            _row(f"import {ITEMS:,} items", lambda: _manage("import_items", "files", str(items)), _copy_in(out))
-        )
+        manage("create_study", "files", "--protocol", "crepe")
+        rows.append(_row(f"import {ITEMS:,} items", lambda: manage("import_items", "files", str(items)), _copy_in(out)))
         _settle_all("files")
         gold = _copy_out("SELECT gold FROM validation_resolution", out)
         rows.append(
-            _row(f"export {ITEMS:,} gold rows", lambda: _manage("export_gold", "files", "--out", str(out)), gold)
+            _row(f"export {ITEMS:,} gold rows", lambda: manage("export_gold", "files", "--out", str(out)), gold)
         )
         answers = _copy_out("SELECT answer FROM annotation_annotation", out)
         export = ["export_annotations", "files", "--out", str(out)]
-        rows.append(_row(f"export {ANNOTATIONS:,} annotations", lambda: _manage(*export), answers))
-    empty = _seconds(lambda: _manage("check"))[0]
+        rows.append(_row(f"export {ANNOTATIONS:,} annotations", lambda: manage(*export), answers))
+    empty = _seconds(lambda: manage("check"))[0]
     rows.append(["a command that does nothing (start of Python and Django)", f"{empty:.2f}", "", "", ""])
     heads = ["step (a whole `manage.py` command)", "seconds", "peak memory MB", "COPY seconds", "ratio"]
     table("Files", heads, rows)
 
 
-def _manage(*arguments: str) -> float:
+def manage(*arguments: str) -> float:
     """Run a command in a process of its own; returns its peak memory in MB."""
     process = subprocess.Popen([sys.executable, "manage.py", *arguments], stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)

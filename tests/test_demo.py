@@ -32,8 +32,10 @@ def demo(folder, port, *more):
     command = [sys.executable, "manage.py", "demo", "--port", str(port), *more]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     with subprocess.Popen(command, cwd=ROOT, env=environment, text=True, **pipes) as process:
-        yield process
-        process.terminate()
+        try:
+            yield process
+        finally:
+            process.terminate()
 
 
 def read_until(process, last):
@@ -53,9 +55,10 @@ def page(url):
 def test_the_demo_runs_opens_its_doors_keeps_its_data_and_stops(tmp_path, port):
     with demo(tmp_path, port) as process:
         said = read_until(process, "Ctrl-C stops it")
-        generator, validator = re.findall(rf"http://127.0.0.1:{port}/w/\S+", said)
+        generator, validator, rater = re.findall(rf"http://127.0.0.1:{port}/w/\S+", said)
         assert "Find false assumptions" in page(generator)
         assert "Judge two annotations" in page(validator)
+        assert "Rate statements" in page(rater)
         children = psutil.Process(process.pid).children(recursive=True)
         assert len(children) >= 2
         process.send_signal(signal.SIGINT)

@@ -365,7 +365,7 @@ def _page(
         "steps": screen.steps(stage, fields, problems, cards),
         "cards": cards,
         "feedback": feedback,
-        "signs": _signs(assignment) if sitting.study.options.get("signs") == "on" else [],
+        "signs": _signs(assignment, stage) if sitting.study.options.get("signs") == "on" else [],
         "blocked": sum(p.blocking for p in problems) if status == 422 or "check" in request.GET else 0,
         "minutes_left": _minutes_left(sitting),
         "pay": float(sitting.study.options.get("pay_per_sitting", 0)),
@@ -374,9 +374,10 @@ def _page(
     return render_region(request, WORK, ITEM, context, status)
 
 
-def _signs(assignment: Assignment) -> list[tuple[str, int]]:
+def _signs(assignment: Assignment, stage: Stage) -> list[tuple[str, int]]:
     """The page counts on from here."""
-    return [(name, assignment.signs.get(name, 0)) for name in signs.NAMES]
+    names = signs.ALL if any(q.scale for q in stage.questions) else signs.NAMES
+    return [(name, assignment.signs.get(name, 0)) for name in names]
 
 
 def _instructions(sitting: Sitting) -> str:

@@ -1,4 +1,5 @@
 // A slider without an anchor: no handle before the first press or key. It sends a position; the server rates it.
+// Only pages with a slider load this; it takes up every item that `work.js` begins.
 
 const STEPS = 1000, PAGE = 50;
 const BY_KEY = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: PAGE, PageDown: -PAGE, Home: -STEPS, End: STEPS };
@@ -10,13 +11,10 @@ export function rating(position, exponent) {
   return (Math.round(exact * 100) / 100).toFixed(2);
 }
 
-/**
- * @param {HTMLFormElement} form that may hold one [data-slider]
- * @returns {{key: (event: KeyboardEvent) => boolean}} `key` moves the slider, and says whether the key was one of its own
- */
-export function keepSlider(form) {
+/** @param {HTMLFormElement} form that may hold one [data-slider] */
+function keepSlider(form) {
   const slider = form.querySelector("[data-slider]");
-  if (!slider) return { key: () => false };
+  if (!slider) return;
   const name = slider.dataset.slider, field = form.elements.namedItem(name);
   const track = slider.querySelector("[data-track]"), handle = slider.querySelector("[data-handle]");
   const arrived = performance.now();
@@ -71,18 +69,25 @@ export function keepSlider(form) {
   });
   track.addEventListener("lostpointercapture", () => put(Number(field.value), "change"));
 
-  function key(event) {
+  track.addEventListener("keydown", (event) => {
     const by = BY_KEY[event.key];
-    if (!by || event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return false;
+    if (!by || event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     if (!event.repeat) count();
     put((isSet() ? Number(field.value) : STEPS / 2) + by, "input");
-    track.focus();
-    return true;
-  }
-  track.addEventListener("keydown", (event) => { if (key(event)) event.stopPropagation(); });
+  });
   form.addEventListener("recalled", show);
   show();
-  // From elsewhere on the page only these: the others scroll it.
-  return { key: (event) => ["ArrowLeft", "ArrowRight"].includes(event.key) && key(event) };
 }
+
+document.addEventListener("begun", (event) => keepSlider(event.target));
+
+// From elsewhere on the page the arrows to the sides move it; the other keys scroll.
+document.addEventListener("keydown", (event) => {
+  const track = document.querySelector("[data-track]"), at = document.activeElement;
+  const isTaken = at === track || at.matches("textarea, input:not([type=checkbox])") || document.querySelector("dialog[open]");
+  if (!track || isTaken || !["ArrowLeft", "ArrowRight"].includes(event.key) || event.altKey) return;
+  event.preventDefault();
+  track.focus();
+  track.dispatchEvent(new KeyboardEvent("keydown", event));
+});

@@ -1,12 +1,11 @@
 // The annotator's page: steps that unfold, drafts that save themselves, keys for everything.
 // The form works without any of this; the server checks everything again.
 import { keepDraft } from "./draft.js";
-import { keepSlider } from "./slider.js";
 
 const form = () => document.getElementById("item");
 const help = document.getElementById("help");
 const isWriting = (element) => element.matches("textarea, input:not([type=radio], [type=checkbox])");
-let draft = { stop() {}, settled: () => Promise.resolve() }, slider = { key: () => false };
+let draft = { stop() {}, settled: () => Promise.resolve() };
 
 // --- Steps ---------------------------------------------------------------------------------------
 
@@ -61,7 +60,7 @@ function begin() {
     const list = document.getElementById(`said-${text.name}`);
     if (list.querySelector(".bad")) text.setAttribute("aria-invalid", "true");
   }
-  slider = keepSlider(form());
+  form().dispatchEvent(new Event("begun", { bubbles: true }));
   draft = keepDraft(form(), { onSaid: say, mark: document.querySelector("[data-saved]") });
   if (matchMedia("(max-width: 760px)").matches) document.querySelector("[data-collapse]")?.removeAttribute("open");
   countDown();
@@ -150,7 +149,6 @@ document.addEventListener("keydown", (event) => {
     document.activeElement.blur();
   } else if (!isWriting(document.activeElement) && !event.ctrlKey && !event.altKey && !event.metaKey) {
     if (event.key === "?") return openHelp();
-    if (!document.activeElement.matches("[type=radio]") && slider.key(event)) return;
     const input = form().querySelector(`[data-step]:not([hidden]) input[data-key="${CSS.escape(event.key.toLowerCase())}"]`);
     if (!input) return;
     event.preventDefault();

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils import timezone
 
@@ -11,7 +12,7 @@ from annotation.errors import LimitReached, NothingLeft
 from annotation.intake import import_items
 from annotation.models import Annotation, Assignment, Attempt, Feedback, Item, Qualification, Try
 from annotation.reading import BadFile
-from tests.factories import LONG_AGO, make_worker
+from tests.factories import LONG_AGO, make_study, make_worker
 from tests.slider import CAREFUL, CARELESS, make_fillers, make_pairs, make_slider_study, rate, ratings
 
 pytestmark = pytest.mark.django_db
@@ -338,3 +339,23 @@ def test_who_has_not_handed_in_says_nothing_yet(client):
     _, _, token, sitting = opened(client)
     client.post(reverse("annotation:feedback", args=[token, sitting.pk]), {"exit-fair_pay": "fair"})
     assert not Feedback.objects.exists()
+
+
+# --- Settings -------------------------------------------------------------------------------------
+
+
+def test_settings_that_only_read_finished_work_can_be_changed_and_no_others(capsys):
+    study = make_slider_study()
+    call_command("change_study", "nope", set=["threshold_method=brent", "fixed_contradiction=2.2133"])
+    study.refresh_from_db()
+    assert (study.options["threshold_method"], study.options["fixed_contradiction"]) == ("brent", 2.2133)
+    assert study.events.filter(what="settings changed").get().details["threshold_method"] == "brent"
+    for wrong, said in (
+        ("votes=3", "People work under votes, so it stays as it is; of this study only threshold_method, fixed_cont"),
+        ("threshold_method=best", "threshold_method must be one of exact, brent"),
+    ):
+        with pytest.raises(CommandError, match=said):
+            call_command("change_study", "nope", set=[wrong])
+    make_study()
+    with pytest.raises(CommandError, match="of this study nothing can be changed"):
+        call_command("change_study", "crepe-a", set=["adjudication=third_annotator"])
