@@ -15,9 +15,9 @@ from validation.tallies import moments
 VERSIONS, RATERS, FILLERS = 200_000, 1_000, 100  # five ratings each; 100 fillers by everybody
 
 ROWS = """
-CREATE FUNCTION pg_temp.rating(position integer) RETURNS numeric LANGUAGE sql AS $$
-  SELECT CASE WHEN position <= 0 THEN 0 WHEN position >= 1000 THEN 100
-              ELSE round((100 / (1 + power(1000.0 / position - 1, 1.5)))::numeric, 2) END $$;
+CREATE FUNCTION pg_temp.rating(spot integer) RETURNS numeric LANGUAGE sql AS $$
+  SELECT CASE WHEN spot <= 0 THEN 0 WHEN spot >= 1000 THEN 100
+              ELSE round((100 / (1 + power(1000.0 / spot - 1, 1.5)))::numeric, 2) END $$;
 INSERT INTO annotation_item (study_id, ref, role, payload, state, stage, votes_wanted, open_seats, queued_at, created_at)
 SELECT %(study)s, 'p' || n, 'work', jsonb_build_object('id', 'p' || n, 'item', 'p' || n / 2, 'premise', 'A text of some words.',
          'version', (ARRAY['original', 'negated'])[1 + n %% 2], 'polarity', (ARRAY['non-negated', 'negated'])[1 + n %% 2],
@@ -35,7 +35,7 @@ SELECT %(study)s, worker_id, 'rate', 'work', 'submitted', now(), now(), now() FR
 CREATE TEMP TABLE given AS
 SELECT i.id AS item, s.id AS sitting, s.worker_id AS worker, i.role, seat,
        greatest(0, least(1000, (CASE i.gold ->> 'expected' WHEN 'entailment' THEN 940 WHEN 'neutral' THEN 560
-         WHEN 'contradiction' THEN 60 ELSE (ARRAY[960, 960, 600, 40])[1 + i.n %% 4] END + (random() - 0.5) * 300)::integer)) AS position
+         WHEN 'contradiction' THEN 60 ELSE (ARRAY[960, 960, 600, 40])[1 + i.n %% 4] END + (random() - 0.5) * 300)::integer)) AS spot
 FROM (SELECT id, role, gold, row_number() OVER (PARTITION BY role ORDER BY id) - 1 AS n FROM annotation_item WHERE study_id = %(study)s) i
 CROSS JOIN LATERAL generate_series(0, CASE i.role WHEN 'work' THEN 4 ELSE %(raters)s - 1 END) seat
 JOIN (SELECT id, worker_id, row_number() OVER (ORDER BY id) - 1 AS w FROM annotation_sitting WHERE study_id = %(study)s) s
@@ -48,16 +48,16 @@ WITH a AS (
 INSERT INTO annotation_annotation (study_id, item_id, worker_id, assignment_id, stage, answer, uncounted, judged,
                                    protocol_version, active_seconds, signs, submitted_at)
 SELECT %(study)s, a.item_id, a.worker_id, a.id, 'rate',
-       jsonb_build_object('position', g.position, 'rating', pg_temp.rating(g.position), 'confusing', false, 'confusing_reason', ''),
+       jsonb_build_object('position', g.spot, 'rating', pg_temp.rating(g.spot), 'confusing', false, 'confusing_reason', ''),
        CASE a.role WHEN 'work' THEN '' ELSE 'filler' END, false, 1, 10 + a.id %% 40, '{}', now() - interval '1 hour'
 FROM a JOIN given g ON g.item = a.item_id AND g.worker = a.worker_id;
 INSERT INTO validation_resolution (item_id, study_id, outcome, label, gold, why, at)
 SELECT item, %(study)s, 'settled', '', jsonb_build_object('label', NULL, 'nli_labels', '[]'::jsonb,
-         'ratings', jsonb_agg(pg_temp.rating(position) ORDER BY seat), 'workers', jsonb_agg(worker ORDER BY seat)), '5 ratings.', now()
+         'ratings', jsonb_agg(pg_temp.rating(spot) ORDER BY seat), 'workers', jsonb_agg(worker ORDER BY seat)), '5 ratings.', now()
 FROM given WHERE role = 'work' GROUP BY item;
 INSERT INTO validation_tally (study_id, item_id, stage, measure, profile)
-SELECT %(study)s, item, 'rate', 'rating', concat_ws(',', 5, sum(round(100 * pg_temp.rating(position))),
-         sum(round(100 * pg_temp.rating(position)) ^ 2)) FROM given WHERE role = 'work' GROUP BY item;
+SELECT %(study)s, item, 'rate', 'rating', concat_ws(',', 5, sum(round(100 * pg_temp.rating(spot))),
+         sum(round(100 * pg_temp.rating(spot)) ^ 2)) FROM given WHERE role = 'work' GROUP BY item;
 DROP TABLE given;
 """
 

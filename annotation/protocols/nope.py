@@ -231,12 +231,18 @@ def label(gold: Mapping[str, Any], cuts: Mapping[int, Cuts]) -> Settle | Unresol
 
 PARTS = ("context1", "context2", "target")
 # What the published files call it.
-ALIASES = {"item_id": "item", "target_sentence": "target"}
+ALIASES = {
+    "uid": "id",
+    "item_id": "item",
+    "target_sentence": "target",
+    "type": "version",
+    "original_negated": "original_was_negated",
+}
 
 
 def read_row(row: Mapping[str, Any], role: str = "work") -> Item:
     """A sentence pair with its trigger, a filler with its expected label, or a trial with its range."""
-    row = {ALIASES.get(name, name): value for name, value in row.items()}
+    row = _renamed(row)
     payload = {"id": _ref(row), "hypothesis": _text(row, "hypothesis"), **_premise(row)}
     known = {"id", "hypothesis", "premise", "speakers", *PARTS}
     gold: dict[str, Any] | None
@@ -255,6 +261,19 @@ def read_row(row: Mapping[str, Any], role: str = "work") -> Item:
     if meta := {**meta, **{name: value for name, value in row.items() if name not in known | {"meta"}}}:
         payload["meta"] = meta
     return Item(payload["id"], payload, gold)
+
+
+def _renamed(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of the release, or of our own export, as one of ours: what is in `metadata` is taken out of it."""
+    inner = row.get("metadata")
+    flat = {**inner, **{k: v for k, v in row.items() if k != "metadata"}} if isinstance(inner, Mapping) else dict(row)
+    for theirs, ours in ALIASES.items():
+        if theirs in flat and ours not in flat:
+            flat[ours] = flat.pop(theirs)
+    spoken = {part: flat.pop(f"speaker_{part}") for part in PARTS if f"speaker_{part}" in flat}
+    if any(spoken.values()) and "speakers" not in flat:
+        flat["speakers"] = {part: name for part, name in spoken.items() if name}
+    return flat
 
 
 def _ref(row: Mapping[str, Any]) -> str:

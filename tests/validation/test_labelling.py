@@ -1,12 +1,15 @@
 """Labels that need the whole study: thresholds, what they make of ratings, and that nothing stale is left."""
 
+import csv
 from collections import Counter
 from datetime import timedelta
+from pathlib import Path
 from random import Random
 
 import pytest
 
 from annotation import exclusion
+from annotation.intake import import_items
 from annotation.models import Annotation, Item, Study
 from tests.factories import LONG_AGO
 from tests.slider import (
@@ -214,3 +217,34 @@ def test_order_names_and_splitting_a_file_never_change_a_number(seed):
         sorted_ratings = {r["uid"]: sorted(r["metadata"]["ratings"]) for r in gold_rows(study, keep_unresolved=True)}
         numbers.append((found, kappa, alpha, cuts, sorted_ratings))
     assert numbers[1:] == numbers[:-1]
+
+
+SHARED = Path(__file__).parents[3] / "shared" / "data"
+PUBLISHED = SHARED / "nope_filler_ratings_20workers.csv"
+
+
+@pytest.mark.skipif(not PUBLISHED.exists(), reason="the public ratings are not part of this repository")
+@pytest.mark.parametrize(("method", "within"), [("exact", 0.005), ("brent", 0.25)])
+def test_the_published_ratings_of_fillers_imported_give_the_expected_thresholds(method, within):
+    """Some fillers were rated twice by one worker; every rating counts."""
+    with PUBLISHED.open() as file:
+        rows = list(csv.DictReader(file))
+    study = make_slider_study(threshold_method=method)
+    fillers = {
+        row["item"]: {"id": row["item"], "premise": "P.", "hypothesis": "H.", "expected": row["expected"]}
+        for row in rows
+    }
+    import_items(study, fillers.values(), role="filler", by="t", at=NOW)
+    given = [{**row, "stage": "rate", "answer": {"rating": float(row["rating"])}} for row in rows]
+    assert rate(study, given).as_dict() == {"created": len(rows), "unchanged": 0, "bad": 0}
+    labelling.refresh(study, at=NOW)
+    found = {
+        row.enrolment.worker.code.removeprefix("nope:"): row
+        for row in Threshold.objects.select_related("enrolment__worker")
+    }
+    with (SHARED / "nope_expected_thresholds_20workers.csv").open() as file:
+        for expected in csv.DictReader(file):
+            row = found.pop(expected["worker"])
+            assert abs(row.entailment - float(expected[f"e_{method}"])) < within
+            assert abs(row.contradiction - float(expected[f"c_{method}"])) < within
+    assert not found

@@ -310,6 +310,44 @@ def test_a_published_row_is_taken_as_it_is():
     assert payload["polarity"] == "non-negated"  # its original is the negated one
 
 
+def test_a_row_of_the_release_is_taken_too():
+    row = {
+        "uid": "9_negated",
+        "premise": "KING: Hello. GUEST: Bye.",
+        "hypothesis": "H.",
+        "label": "E",
+        "metadata": {
+            "item_id": "9",
+            "context1": "",
+            "context2": "Hello.",
+            "target_sentence": "Bye.",
+            "speaker_context1": "",
+            "speaker_context2": "KING",
+            "speaker_target": "GUEST",
+            "type": "negated",
+            "original_negated": "False",
+            "adversarial": "False",
+            "trigger_type": "clefts",
+            "ratings": [100.0],
+        },
+    }
+    item = NOPE.read_row(row)
+    assert (item.payload["id"], item.payload["version"], item.payload["polarity"]) == (
+        "9_negated",
+        "negated",
+        "negated",
+    )
+    assert [line["speaker"] for line in item.payload["lines"]] == ["Speaker B", "Speaker A"]
+    assert item.payload["meta"] == {"label": "E", "ratings": [100.0]}
+
+
+def test_what_was_exported_can_be_imported_as_items_again():
+    payload = NOPE.read_row({**ROW, "adversarial": True}).payload
+    gold = {"label": "E", "nli_labels": ["E"] * 5, "ratings": [99.0] * 5, "workers": [1, 2, 3, 4, 5]}
+    again = NOPE.read_row(NOPE.export_row(payload, gold)).payload
+    assert {name: again[name] for name in payload} == payload
+
+
 def test_speakers_become_letters_from_the_targets_on_and_lines_change_with_them():
     row = {k: v for k, v in ROW.items() if k != "premise"}
     row |= {"context1": "Hello.", "context2": "Hi.", "target": "Bye."}
