@@ -56,8 +56,8 @@ SELECT item, %(study)s, 'settled', '', jsonb_build_object('label', NULL, 'nli_la
          'ratings', jsonb_agg(pg_temp.rating(spot) ORDER BY seat), 'workers', jsonb_agg(worker ORDER BY seat)), '5 ratings.', now()
 FROM given WHERE role = 'work' GROUP BY item;
 INSERT INTO validation_tally (study_id, item_id, stage, measure, profile)
-SELECT %(study)s, item, 'rate', 'rating', concat_ws(',', 5, sum(round(100 * pg_temp.rating(spot))),
-         sum(round(100 * pg_temp.rating(spot)) ^ 2)) FROM given WHERE role = 'work' GROUP BY item;
+SELECT %(study)s, item, 'rate', 'rating', concat_ws(',', 5, sum(100 * pg_temp.rating(spot))::bigint,
+         sum((100 * pg_temp.rating(spot))::bigint * (100 * pg_temp.rating(spot))::bigint)::bigint) FROM given WHERE role = 'work' GROUP BY item;
 DROP TABLE given;
 """
 
