@@ -273,3 +273,12 @@ LOGGING = {
         for name in ("django", "django.server", "gunicorn.access", "gunicorn.error")
     },
 }
+
+# --- Marketplace --------------------------------------------------------------------------------
+# What requesters pay beside rewards: "none", or "mturk" for the shares Amazon took.
+MARKETPLACE_FEES = env.str("MARKETPLACE_FEES", default="none")
+MARKETPLACE_CALLS_PER_SECOND = env.int("MARKETPLACE_CALLS_PER_SECOND", default=100)
+# Task pages and event addresses at plain http: on one machine only.
+MARKETPLACE_ALLOWS_HTTP = env.bool("MARKETPLACE_ALLOWS_HTTP", default=not HTTPS)
+if MARKETPLACE_FEES not in ("none", "mturk"):
+    raise ImproperlyConfigured("MARKETPLACE_FEES is none or mturk.")

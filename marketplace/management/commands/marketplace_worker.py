@@ -1,0 +1,32 @@
+"""Somebody who works: `manage.py marketplace_worker NAME`."""
+
+import json
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from marketplace import work
+from marketplace.models import Worker
+
+
+class Command(BaseCommand):
+    help = "Make a worker, or find the one of this name, and print the worker's id, personal link and token as JSON."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name", metavar="NAME")
+        parser.add_argument("--country", default="", help="two letters, such as US")
+        parser.add_argument("--adult", action="store_true", help="has agreed to see adult content")
+
+    def handle(self, *, name: str, country: str, adult: bool, **_: Any) -> None:
+        if not name.strip() or len(name) > 100:
+            raise CommandError("A name has from 1 to 100 characters.")
+        if country and not (len(country) == 2 and country.isalpha()):
+            raise CommandError(f"A country is two letters, such as US; it was {country!r}.")
+        given = {"created_at": timezone.now(), "country": country.upper(), "is_adult": adult}
+        worker, _made = Worker.objects.get_or_create(name=name, defaults=given)
+        token = work.token_of(worker)
+        link = f"{settings.SITE_URL}/marketplace/enter/{token}/"
+        self.stdout.write(json.dumps({"worker_id": worker.worker_id, "link": link, "token": token}))
