@@ -228,7 +228,7 @@ def update_expiration_for_hit(asked: Asked) -> dict[str, Any]:
             "DuplicateRequest", f'The idempotency token "{hit.hit_id}{until}" has already been processed.'
         )
     is_longer = until > hit.expires_at
-    hit.expires_at = max(until, min(hit.expires_at, asked.at)) if until <= asked.at else until
+    hit.expires_at = min(hit.expires_at, asked.at) if until <= asked.at else until
     hit.save(update_fields=["expires_at"])
     asked.effect["hit"] = hit.hit_id
     events.tell(hit, "HITExtended" if is_longer else "HITExpired", at=asked.at)
