@@ -3,11 +3,24 @@
 from django.urls import path
 
 from marketplace import wire
-from marketplace.views import tasks, workers_api
+from marketplace.views import people, site, tasks, workers_api
 
 app_name = "marketplace"
 
 urlpatterns = [
+    path("", site.groups, name="groups"),
+    path("enter/<str:token>/", people.enter, name="enter"),
+    path("join/", people.join, name="join"),
+    path("profile/", people.profile, name="profile"),
+    path("dashboard/", site.dashboard, name="dashboard"),
+    path("groups/<str:type_id>/", site.preview, name="preview"),
+    path("groups/<str:type_id>/accept/", site.accept, name="accept"),
+    path("tasks/<str:assignment_id>/", site.task, name="task"),
+    path("tasks/<str:assignment_id>/state/", site.state, name="state"),
+    path("tasks/<str:assignment_id>/done/", site.done, name="done"),
+    path("tasks/<str:assignment_id>/return/", site.give_back, name="return"),
+    path("frames/<str:hit_id>/", site.frame, name="frame"),
+    path("qualifications/<str:type_id>/", site.qualification, name="qualification"),
     path("api/", wire.api, name="api"),
     path("api/worker/hits/", workers_api.hits, name="api_hits"),
     path("api/worker/hits/<str:hit_id>/accept/", workers_api.accept, name="api_accept"),

@@ -277,6 +277,8 @@ LOGGING = {
 # --- Marketplace --------------------------------------------------------------------------------
 # What requesters pay beside rewards: "none", or "mturk" for the shares Amazon took.
 MARKETPLACE_FEES = env.str("MARKETPLACE_FEES", default="none")
+# Whether anybody may make an account to work here; otherwise workers come by personal links.
+MARKETPLACE_SIGNUP = env.bool("MARKETPLACE_SIGNUP", default=False)
 MARKETPLACE_CALLS_PER_SECOND = env.int("MARKETPLACE_CALLS_PER_SECOND", default=100)
 # Task pages and event addresses at plain http: on one machine only.
 MARKETPLACE_ALLOWS_HTTP = env.bool("MARKETPLACE_ALLOWS_HTTP", default=not HTTPS)

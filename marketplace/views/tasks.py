@@ -1,5 +1,7 @@
 """Where task pages of other sites post their answers."""
 
+from csp.constants import SELF
+from csp.decorators import csp_replace
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -11,11 +13,10 @@ from marketplace import clock, work
 from marketplace.models import Assignment
 from marketplace.questions import NOT_ACCEPTED
 
-MAX_FIELDS = 500
-
 
 @csrf_exempt
 @xframe_options_exempt
+@csp_replace({"frame-ancestors": [SELF]})
 @require_POST
 def external_submit(request: HttpRequest) -> HttpResponse:
     """A form of the task's page, in its frame: no cookie comes along, so the assignment's id says whose it is.

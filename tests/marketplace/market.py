@@ -18,6 +18,7 @@ EXTERNAL = """<?xml version="1.0" encoding="UTF-8"?>
 HTML = """<HTMLQuestion xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd">
   <HTMLContent><![CDATA[<p>What is it?</p>]]></HTMLContent><FrameHeight>0</FrameHeight>
 </HTMLQuestion>"""
+OPEN: list[Any] = []  # clients, to be closed
 USUAL: dict[str, Any] = {
     "Title": "Read a sentence",
     "Description": "Say how likely it is.",
@@ -43,7 +44,7 @@ def make_worker(name: str = "wanda", **more: Any) -> Worker:
 
 def client_of(site: str, requester: Requester, *, secret: str = "", attempts: int = 1) -> Any:
     """boto3's own client, unmodified; without retries unless asked for."""
-    return boto3.client(
+    made = boto3.client(
         "mturk",
         endpoint_url=f"{site}/marketplace/api/",
         region_name="us-east-1",
@@ -51,6 +52,8 @@ def client_of(site: str, requester: Requester, *, secret: str = "", attempts: in
         aws_secret_access_key=secret or signing.secret_of(requester),
         config=Config(retries={"total_max_attempts": attempts}),
     )
+    OPEN.append(made)
+    return made
 
 
 def do(worker: Worker, hit_id: str, answer: str = "yes", *, at: datetime | None = None) -> Assignment:

@@ -123,8 +123,8 @@ def test_errors_of_the_model_read_as_the_services_did():
     assert caught.value.message == (
         "3 validation errors detected: Value 'B' at 'workerId' failed to satisfy constraint: Member must satisfy "
         "regular expression pattern: ^A[A-Z0-9]+$; Value '0.9752' at 'bonusAmount' failed to satisfy constraint: "
-        "Member must satisfy regular expression pattern: ^[0-9]+(\\.)?[0-9]{0,2}$; Value null at 'reason' failed to satisfy "
-        "constraint: Member must not be null"
+        "Member must satisfy regular expression pattern: ^[0-9]+(\\.)?[0-9]{0,2}$; Value null at 'reason' failed "
+        "to satisfy constraint: Member must not be null"
     )
     with pytest.raises(SerializationException):
         shapes.read(shapes.operation("SendBonus"), {"WorkerId": ["A"]})

@@ -1,0 +1,316 @@
+"""The worker site: find work, look at it, accept it, do it in its frame, see what it brought."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from csp.constants import SELF
+from django.db.models import Count, F, Max, Q, QuerySet, Sum
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.clickjacking import xframe_options_exempt
+from django.views.decorators.http import require_GET, require_POST
+
+from marketplace import answer_keys, cents, forms, ledger, questions, requirements, work
+from marketplace.ledger import Kind
+from marketplace.models import HIT, Assignment, Bonus, Grant, HITType, QualificationRequest, QualificationType, Worker
+from marketplace.requirements import Judged
+from marketplace.views.people import for_worker, worker_at
+
+SORTS = {"newest": "-newest", "reward": "-reward", "most": "-left"}
+ROWS = 100
+FRAME = {"frame-src": ["https:", "http:", SELF]}
+
+
+@dataclass(frozen=True)
+class Group:
+    """The HITs of one type that somebody can still take, as a worker sees them."""
+
+    hit_type: HITType
+    left: int
+    needed: Sequence[Judged]
+
+    @property
+    def reward(self) -> str:
+        return cents.to_text(self.hit_type.reward)
+
+    @property
+    def is_open(self) -> bool:
+        return all(each.is_met for each in self.needed)
+
+    @property
+    def minutes(self) -> int:
+        return -(-self.hit_type.assignment_seconds // 60)
+
+
+def _open(worker: Worker) -> QuerySet[HIT]:
+    """HITs with something free, which this worker has not met, of requesters who let them."""
+    taken = F("accepted") + F("submitted") + F("approved") + F("rejected")
+    found = HIT.objects.filter(disposed_at=None, expires_at__gt=timezone.now(), max_assignments__gt=taken)
+    return found.exclude(assignments__worker=worker).exclude(requester__blocks__worker=worker)
+
+
+@for_worker
+@require_GET
+def groups(request: HttpRequest, worker: Worker) -> HttpResponse:
+    """Everything that can be done, searched and sorted."""
+    query, sort = request.GET.get("q", "").strip()[:100], request.GET.get("sort", "newest")
+    taken = F("accepted") + F("submitted") + F("approved") + F("rejected")
+    counted = (
+        _open(worker)
+        .values("hit_type")
+        .annotate(left=Sum(F("max_assignments") - taken), newest=Max("created_at"), reward=Max("hit_type__reward"))
+    )
+    if query:
+        words = Q(hit_type__title__icontains=query) | Q(hit_type__description__icontains=query)
+        counted = counted.filter(words | Q(hit_type__keywords__icontains=query) | Q(requester__name__icontains=query))
+    rows = list(counted.order_by(SORTS.get(sort, "-newest"), "hit_type")[:ROWS])
+    types = HITType.objects.select_related("requester").in_bulk([row["hit_type"] for row in rows])
+    shown = [
+        Group(types[row["hit_type"]], row["left"], requirements.judge(worker, types[row["hit_type"]].requirements))
+        for row in rows
+    ]
+    found = [g for g in shown if requirements.may(worker, g.hit_type.requirements, "DiscoverPreviewAndAccept")]
+    context = {
+        "groups": found,
+        "q": query,
+        "sort": sort,
+        "sorts": SORTS,
+        "worker": worker,
+        "held": _held(worker).count(),
+    }
+    return render(request, "marketplace/groups.html", context)
+
+
+def _held(worker: Worker) -> QuerySet[Assignment]:
+    return Assignment.objects.filter(worker=worker, state=Assignment.State.ACCEPTED).order_by("deadline")
+
+
+def _next_of(worker: Worker, hit_type: HITType) -> HIT:
+    """Raises Refused."""
+    found = _open(worker).filter(hit_type=hit_type).select_related("hit_type", "requester").order_by("pk").first()
+    if found is None:
+        raise work.Refused("Nothing of this is left for you right now.")
+    return found
+
+
+@for_worker
+@require_GET
+def preview(request: HttpRequest, worker: Worker, type_id: str) -> HttpResponse:
+    """A HIT as it looks before it is accepted; nobody is named to its page."""
+    hit_type = get_object_or_404(HITType.objects.select_related("requester"), type_id=type_id)
+    hit, needed = _next_of(worker, hit_type), requirements.judge(worker, hit_type.requirements)
+    may_see = requirements.may(worker, hit_type.requirements, "PreviewAndAccept")
+    context = {
+        "worker": worker,
+        "group": Group(hit_type, 0, needed),
+        "hit": hit,
+        "frame": _frame(hit, questions.NOT_ACCEPTED, worker) if may_see else None,
+    }
+    return _framing(render(request, "marketplace/preview.html", context))
+
+
+def _frame(hit: HIT, assignment_id: str, worker: Worker) -> dict[str, Any]:
+    """Where the frame points, and how high it is."""
+    asked = questions.read(hit.question)
+    if asked.kind == "external":
+        url = questions.task_url(
+            asked.text,
+            assignment_id=assignment_id,
+            hit_id=hit.hit_id,
+            worker_id=worker.worker_id,
+            submit_to=work.submit_to(),
+        )
+    else:
+        own = reverse("marketplace:frame", args=[hit.hit_id])
+        url = questions.task_url(
+            own, assignment_id=assignment_id, hit_id=hit.hit_id, worker_id=worker.worker_id, submit_to=work.submit_to()
+        )
+    return {"url": url, "height": asked.height or 0}
+
+
+def _framing(page: HttpResponse) -> HttpResponse:
+    """The site's policy, with frames of other sites let in."""
+    page._csp_update = FRAME  # type: ignore[attr-defined]  # read by django-csp's middleware
+    return page
+
+
+@for_worker
+@require_POST
+def accept(request: HttpRequest, worker: Worker, type_id: str) -> HttpResponse:
+    """The next HIT of the group."""
+    hit_type = get_object_or_404(HITType, type_id=type_id)
+    held = work.accept(worker, _next_of(worker, hit_type).hit_id, at=timezone.now())
+    return redirect("marketplace:task", held.assignment_id)
+
+
+@for_worker
+@require_GET
+def task(request: HttpRequest, worker: Worker, assignment_id: str) -> HttpResponse:
+    """The task in its frame, with the time that is left."""
+    held = work.mine(worker, assignment_id)
+    if held.state != Assignment.State.ACCEPTED or held.deadline is None:
+        return redirect("marketplace:done", assignment_id)
+    group = Group(held.hit.hit_type, 0, ())
+    left = max(0, int((held.deadline - timezone.now()).total_seconds()))
+    context = {
+        "worker": worker,
+        "held": held,
+        "group": group,
+        "seconds_left": left,
+        "minutes_left": -(-left // 60),
+        "frame": _frame(held.hit, assignment_id, worker),
+    }
+    return _framing(render(request, "marketplace/task.html", context))
+
+
+@never_cache
+@require_GET
+def state(request: HttpRequest, assignment_id: str) -> HttpResponse:
+    """For the page around the frame: nothing while the work goes on, then where to go."""
+    worker = worker_at(request)
+    held = Assignment.objects.filter(assignment_id=assignment_id, worker=worker).first() if worker else None
+    if held and held.state == Assignment.State.ACCEPTED and held.deadline and held.deadline > timezone.now():
+        return HttpResponse(status=204)
+    return HttpResponse(headers={"HX-Redirect": reverse("marketplace:done", args=[assignment_id])})
+
+
+@for_worker
+@require_GET
+def done(request: HttpRequest, worker: Worker, assignment_id: str) -> HttpResponse:
+    """What became of it, and the next one."""
+    held = (
+        Assignment.objects.select_related("hit__hit_type", "hit__requester").filter(assignment_id=assignment_id).first()
+    )
+    if held is None:
+        raise Http404
+    is_mine = held.worker_id == worker.pk
+    if is_mine and worker.takes_next and held.state != Assignment.State.ACCEPTED:
+        after = _open(worker).filter(hit_type=held.hit.hit_type).first()
+        if after and requirements.may(worker, held.hit.hit_type.requirements, "Accept"):
+            following = work.accept(worker, after.hit_id, at=timezone.now())
+            return redirect("marketplace:task", following.assignment_id)
+    context = {"worker": worker, "held": held if is_mine else None, "group": Group(held.hit.hit_type, 0, ())}
+    return render(request, "marketplace/done.html", context)
+
+
+@for_worker
+@require_POST
+def give_back(request: HttpRequest, worker: Worker, assignment_id: str) -> HttpResponse:
+    work.give_back(worker, assignment_id, at=timezone.now())
+    return redirect("marketplace:groups")
+
+
+# Where pages of the closed service submit to.
+OLD_SUBMIT = re.compile(r"https?://(?:www|workersandbox)\.mturk\.com/mturk/externalSubmit")
+
+
+@never_cache
+@xframe_options_exempt
+@require_GET
+def frame(request: HttpRequest, hit_id: str) -> HttpResponse:
+    """An HTMLQuestion or QuestionForm. The policy puts it into an origin of its own: no script in it reaches anybody's
+    session, whatever the page around it allows.
+    """
+    asked = questions.read(work.find(hit_id).question)
+    submit = f"{work.submit_to()}/mturk/externalSubmit"
+    if asked.kind == "html":
+        content = OLD_SUBMIT.sub(submit, asked.text)
+    elif asked.kind == "form":
+        assignment_id = request.GET.get("assignmentId", questions.NOT_ACCEPTED)
+        content = forms.render(asked.text, submit, assignment_id)
+    else:
+        raise Http404
+    response = HttpResponse(content)
+    response["Content-Security-Policy"] = f"sandbox allow-forms allow-scripts allow-popups; frame-ancestors {SELF}"
+    response._csp_exempt = True  # type: ignore[attr-defined]  # this policy, not the site's
+    return response
+
+
+# --- What it brought ------------------------------------------------------------------------------
+
+
+@for_worker
+@require_GET
+def dashboard(request: HttpRequest, worker: Worker) -> HttpResponse:
+    """Earnings, approvals, rejections with their reasons, and what an hour has brought."""
+    rows = Assignment.objects.filter(worker=worker).exclude(state=Assignment.State.ACCEPTED)
+    recent = rows.select_related("hit__hit_type", "hit__requester").order_by("-submitted_at")[:ROWS]
+    states = dict(rows.values_list("state").annotate(n=Count("pk")).order_by())
+    paid = rows.filter(state=Assignment.State.APPROVED).aggregate(
+        cents=Sum("hit__hit_type__reward"), time=Sum(F("submitted_at") - F("accepted_at"))
+    )
+    bonuses = (
+        Bonus.objects.filter(worker=worker).select_related("assignment__hit__hit_type", "requester").order_by("-pk")
+    )
+    hours = paid["time"] / timedelta(hours=1) if paid["time"] else 0
+    context = {
+        "worker": worker,
+        "rows": [(row, cents.to_text(row.hit.hit_type.reward)) for row in recent],
+        "bonuses": [(bonus, cents.to_text(bonus.cents)) for bonus in bonuses[:ROWS]],
+        "held": _held(worker).select_related("hit__hit_type"),
+        "approved": states.get("Approved", 0),
+        "rejected": states.get("Rejected", 0),
+        "pending": states.get("Submitted", 0),
+        "owed": cents.to_text(ledger.account(Kind.OWED, worker=worker).balance),
+        "earned": cents.to_text((paid["cents"] or 0) + sum(bonus.cents for bonus in bonuses)),
+        "hourly": cents.to_text(round(paid["cents"] / hours)) if hours > 0.01 else "",
+    }
+    return render(request, "marketplace/dashboard.html", context)
+
+
+# --- Qualifications -------------------------------------------------------------------------------
+
+
+@for_worker
+def qualification(request: HttpRequest, worker: Worker, type_id: str) -> HttpResponse:
+    """How to get a qualification: granted at once, asked for, or by its test, which is scored by its key."""
+    found = get_object_or_404(QualificationType, qualification_type_id=type_id, deleted_at=None, is_active=True)
+    grant = Grant.objects.filter(qualification_type=found, worker=worker).first()
+    asked = QualificationRequest.objects.filter(qualification_type=found, worker=worker).order_by("-pk").first()
+    said = _why_not(found, grant, asked)
+    if request.method == "POST" and not said:
+        _ask(found, worker, forms.answers(found.test, request.POST) if found.test else {})
+        return redirect("marketplace:qualification", type_id)
+    context = {
+        "worker": worker,
+        "found": found,
+        "grant": grant,
+        "asked": asked,
+        "said": said,
+        "fields": forms.fields(found.test) if found.test else [],
+    }
+    return render(request, "marketplace/qualification.html", context)
+
+
+def _why_not(found: QualificationType, grant: Grant | None, asked: QualificationRequest | None) -> str:
+    if grant and not grant.is_revoked:
+        return "You have this qualification."
+    if asked and asked.state == QualificationRequest.State.PENDING:
+        return "You have asked for it; the requester decides."
+    if asked and found.retry_seconds is None and (found.test or asked.state == QualificationRequest.State.REJECTED):
+        return "You have asked for it before, and it can be asked for once."
+    if asked and asked.at + timedelta(seconds=found.retry_seconds or 0) > timezone.now():
+        return "You have asked for it lately. Please try again later."
+    return ""
+
+
+def _ask(found: QualificationType, worker: Worker, answers: dict[str, list[str]]) -> None:
+    """Granted at once where the type says so, or where its key scores the test; else the requester decides."""
+    now, value = timezone.now(), found.auto_value if found.auto_granted else None
+    if found.test and found.answer_key:
+        value = answer_keys.read_key(found.answer_key).value(answers)
+    flat = {name: " ".join(values) for name, values in answers.items()}
+    decided = QualificationRequest.State.PENDING if value is None else QualificationRequest.State.ACCEPTED
+    QualificationRequest.objects.create(
+        qualification_type=found, worker=worker, answer=questions.answers_xml(flat), state=decided, at=now
+    )
+    if value is not None:
+        Grant.objects.update_or_create(
+            qualification_type=found, worker=worker, defaults={"value": value, "is_revoked": False, "at": now}
+        )
