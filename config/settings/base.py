@@ -128,6 +128,7 @@ CELERY_BEAT_SCHEDULE = {
     "expire leases": {"task": "annotation.tasks.expire_leases", "schedule": 30.0},
     "score workers": {"task": "validation.tasks.score_workers", "schedule": 15.0},
     "label ratings": {"task": "validation.tasks.label_ratings", "schedule": 15.0},
+    "keep the marketplace's time": {"task": "marketplace.tasks.keep_time", "schedule": 30.0},
     "resume jobs": {"task": "annotation.tasks.resume_jobs", "schedule": 60.0},
 }
 

@@ -1,5 +1,7 @@
 """A running example: `make demo`."""
 
+import io
+import json
 import os
 import secrets
 import shutil
@@ -57,7 +59,9 @@ class Command(console.Command):
         settings.SITE_URL = f"http://127.0.0.1:{port}"
         self._say("Preparing the database")
         call_command("migrate", verbosity=0)
+        deposit = "0" if (settings.VAR_DIR / "password").exists() else "100.00"
         demo.load(settings.VAR_DIR / "password", at=timezone.now(), progress=self._say)
+        call_command("requester", "demo", deposit=deposit, stdout=io.StringIO())
         self._say("Starting the web server and the Celery worker")
         children: Children = {}
         try:
@@ -89,8 +93,24 @@ class Command(console.Command):
         self.stdout.write(f"  researcher   log in as {demo.NAME!r} with password {password!r}")
         for role, link in doors.items():
             self.stdout.write(f"  {role:<12} {link}")
+        self._print_marketplace()
         self.stdout.write("\nCtrl-C stops it; the data stay in var/ until `make demo RESET=1`.")
         self.stdout.flush()
+
+    def _print_marketplace(self) -> None:
+        """Its commands, and not its modules: the marketplace stands alone."""
+        keys, person = (_told(*command) for command in (("requester", "demo"), ("marketplace_worker", "demo")))
+        self.stdout.write(f"\n  marketplace  a worker's page: {person['link']}")
+        self.stdout.write(
+            f"               boto3 at {keys['endpoint']} with {keys['access_key']} / {keys['secret_key']}"
+        )
+
+
+def _told(*command: str) -> dict[str, str]:
+    """What a command prints as JSON."""
+    said = io.StringIO()
+    call_command(*command, stdout=said)
+    return dict(json.loads(said.getvalue()))
 
 
 def _researcher() -> User:

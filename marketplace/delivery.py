@@ -1,0 +1,59 @@
+"""Send events to requesters' addresses: signed, at least once, outside of any transaction."""
+
+import hmac
+import json
+import urllib.request
+import uuid
+from datetime import datetime, timedelta
+from urllib.error import URLError
+
+from marketplace import signing
+from marketplace.models import Notice
+
+MOST = 100  # in one go
+ATTEMPTS = 8
+TIMEOUT = 10  # seconds
+VERSION = "2014-08-15"
+HEADER = "X-Marketplace-Signature"  # HMAC-SHA256 of the body, with the requester's secret key
+
+
+def deliver(*, at: datetime) -> int:
+    """Post what waits and is due; returns how many were taken. A failed one waits twice as long each time."""
+    taken = 0
+    for notice in Notice.objects.filter(sent_at=None).select_related("requester").order_by("pk")[:MOST]:
+        if notice.attempts and at < notice.at + timedelta(seconds=30 * 2**notice.attempts):
+            continue
+        error = _post(notice)
+        is_over = not error or notice.attempts + 1 >= ATTEMPTS
+        Notice.objects.filter(pk=notice.pk, sent_at=None).update(
+            attempts=notice.attempts + 1, error=error, sent_at=at if is_over else None
+        )
+        taken += not error
+    return taken
+
+
+def body_of(notice: Notice) -> bytes:
+    """As the service's: a document with its id, and one event. The id stays the same however often it is sent."""
+    document = {
+        "EventDocVersion": VERSION,
+        "EventDocId": str(uuid.uuid5(uuid.NAMESPACE_OID, f"notice {notice.pk}")),
+        "CustomerId": notice.requester.account_id,
+        "Events": [notice.event],
+    }
+    return json.dumps(document, sort_keys=True).encode()
+
+
+def signature_of(notice: Notice, body: bytes) -> str:
+    return hmac.new(signing.secret_of(notice.requester).encode(), body, "sha256").hexdigest()
+
+
+def _post(notice: Notice) -> str:
+    """Why it was not taken, or ""."""
+    body = body_of(notice)
+    headers = {"Content-Type": "application/json", HEADER: signature_of(notice, body)}
+    request = urllib.request.Request(notice.destination, data=body, headers=headers, method="POST")
+    try:
+        with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
+            return "" if answer.status < 300 else f"HTTP {answer.status}"
+    except (URLError, OSError, ValueError) as error:
+        return str(error)[:200]
