@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
-from marketplace import clock, shapes, signing
+from marketplace import clock, faults, shapes, signing
 from marketplace.errors import RequestError, SerializationException, Throttled, UnknownOperation, WireError
 from marketplace.models import Call, Requester
 from marketplace.operations import OPERATIONS, Asked
@@ -29,31 +29,33 @@ MOST_KEPT = 500  # characters of a parameter in the record of calls
 @require_POST
 def api(request: HttpRequest) -> HttpResponse:
     """One call. Nothing ambient authenticates here: the signature does."""
-    at = timezone.now()
+    at, fault = faults.now(), ""
     try:
-        requester = signing.requester_of(request, at=at)
-        return _answer(200, _call(request, requester, at))
+        requester = signing.requester_of(request, at=timezone.now())
+        name = request.headers.get("X-Amz-Target", "").removeprefix(TARGET)
+        fault = faults.plan().draw(name)
+        faults.before(fault, request)
+        return faults.after(fault, request, _answer(200, _call(request, requester, name, fault, at)))
     except WireError as error:
-        return _answer(error.status, _stamped(error, at))
+        return faults.after(fault, request, _answer(error.status, _stamped(error, at)))
     except Exception:  # what boto3 can read, whatever went wrong; the log has the rest
         log.exception("The requester API failed")
         return _answer(500, _stamped(WireError("The service failed; its log says how. Please try again."), at))
 
 
-def _call(request: HttpRequest, requester: Requester, at: datetime) -> dict[str, Any]:
+def _call(request: HttpRequest, requester: Requester, name: str, fault: str, at: datetime) -> dict[str, Any]:
     """Do what was asked, and record it with what it changed; a refusal is recorded, too."""
-    name = request.headers.get("X-Amz-Target", "").removeprefix(TARGET)
     model = shapes.operation(name)
     if model is None or name not in OPERATIONS:
         raise UnknownOperation(f"There is no operation {name[:60]!r}.")
     if not allows(requester, at):
         raise Throttled("Rate exceeded")
-    call = Call(requester=requester, operation=name, parameters={}, outcome="ok", at=at)
+    call = Call(requester=requester, operation=name, parameters={}, outcome="ok", fault=fault, at=at)
     try:
         params = shapes.read(model, _body(request))
         call.parameters = _kept(params)
         clock.catch_up(at)
-        return _done(call, Asked(requester, name, params, at))
+        return faults.lagging(_done(call, Asked(requester, name, params, at)), at)
     except WireError as error:
         call.outcome = getattr(error, "code", error.kind)
         call.save(force_insert=True)

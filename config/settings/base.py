@@ -283,5 +283,9 @@ MARKETPLACE_SIGNUP = env.bool("MARKETPLACE_SIGNUP", default=False)
 MARKETPLACE_CALLS_PER_SECOND = env.int("MARKETPLACE_CALLS_PER_SECOND", default=100)
 # Task pages and event addresses at plain http: on one machine only.
 MARKETPLACE_ALLOWS_HTTP = env.bool("MARKETPLACE_ALLOWS_HTTP", default=not HTTPS)
+# Faults on demand, for tests of requester software alone (see marketplace/faults.py).
+MARKETPLACE_FAULTS = env.str("MARKETPLACE_FAULTS", default="")
+if MARKETPLACE_FAULTS and not DEBUG:
+    raise ImproperlyConfigured("MARKETPLACE_FAULTS breaks calls on purpose: it is refused unless DEBUG=true.")
 if MARKETPLACE_FEES not in ("none", "mturk"):
     raise ImproperlyConfigured("MARKETPLACE_FEES is none or mturk.")

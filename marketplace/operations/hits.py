@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F, QuerySet
 
-from marketplace import cents, events, payment, questions, requirements
+from marketplace import cents, events, faults, payment, questions, requirements
 from marketplace.errors import ParameterValidationError, RequestError, does_not_exist, wrong_state
 from marketplace.models import HIT, HITType
 from marketplace.operations.asked import Asked, operation
@@ -167,7 +167,7 @@ def own(asked: Asked, *, lock: bool = False) -> HIT:
     if lock:
         rows = rows.select_for_update(of=("self",))
     found = rows.filter(hit_id=asked.params["HITId"]).first()
-    if found is None:
+    if found is None or faults.is_too_new(found.created_at, asked.at):
         raise does_not_exist("HIT", asked.params["HITId"], "HITDoesNotExist")
     return found
 

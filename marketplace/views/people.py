@@ -7,11 +7,10 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
-from marketplace import clock, work
+from marketplace import clock, faults, work
 from marketplace.models import Worker
 
 View = Callable[..., HttpResponse]
@@ -37,7 +36,7 @@ def for_worker(view: View) -> View:
         worker = worker_at(request)
         if worker is None:
             return redirect("marketplace:join")
-        clock.catch_up(timezone.now())
+        clock.catch_up(faults.now())
         try:
             return view(request, worker, *args, **kwargs)
         except work.Refused as refused:
@@ -70,7 +69,7 @@ def join(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and user.is_authenticated:
         name = user.get_username()
         Worker.objects.get_or_create(
-            user=user, defaults={"name": name, "email": user.email, "created_at": timezone.now()}
+            user=user, defaults={"name": name, "email": user.email, "created_at": faults.now()}
         )
         return redirect("marketplace:groups")
     return render(request, "marketplace/join.html", {"open": settings.MARKETPLACE_SIGNUP})

@@ -11,12 +11,11 @@ from django.db.models import Count, F, Max, Q, QuerySet, Sum
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_GET, require_POST
 
-from marketplace import answer_keys, cents, forms, ledger, questions, requirements, work
+from marketplace import answer_keys, cents, faults, forms, ledger, questions, requirements, work
 from marketplace.ledger import Kind
 from marketplace.models import HIT, Assignment, Bonus, Grant, HITType, QualificationRequest, QualificationType, Worker
 from marketplace.requirements import Judged
@@ -51,7 +50,7 @@ class Group:
 def _open(worker: Worker) -> QuerySet[HIT]:
     """HITs with something free, which this worker has not met, of requesters who let them."""
     taken = F("accepted") + F("submitted") + F("approved") + F("rejected")
-    found = HIT.objects.filter(disposed_at=None, expires_at__gt=timezone.now(), max_assignments__gt=taken)
+    found = HIT.objects.filter(disposed_at=None, expires_at__gt=faults.now(), max_assignments__gt=taken)
     return found.exclude(assignments__worker=worker).exclude(requester__blocks__worker=worker)
 
 
@@ -145,7 +144,7 @@ def _framing(page: HttpResponse) -> HttpResponse:
 def accept(request: HttpRequest, worker: Worker, type_id: str) -> HttpResponse:
     """The next HIT of the group."""
     hit_type = get_object_or_404(HITType, type_id=type_id)
-    held = work.accept(worker, _next_of(worker, hit_type).hit_id, at=timezone.now())
+    held = work.accept(worker, _next_of(worker, hit_type).hit_id, at=faults.now())
     return redirect("marketplace:task", held.assignment_id)
 
 
@@ -157,7 +156,7 @@ def task(request: HttpRequest, worker: Worker, assignment_id: str) -> HttpRespon
     if held.state != Assignment.State.ACCEPTED or held.deadline is None:
         return redirect("marketplace:done", assignment_id)
     group = Group(held.hit.hit_type, 0, ())
-    left = max(0, int((held.deadline - timezone.now()).total_seconds()))
+    left = max(0, int((held.deadline - faults.now()).total_seconds()))
     context = {
         "worker": worker,
         "held": held,
@@ -175,7 +174,7 @@ def state(request: HttpRequest, assignment_id: str) -> HttpResponse:
     """For the page around the frame: nothing while the work goes on, then where to go."""
     worker = worker_at(request)
     held = Assignment.objects.filter(assignment_id=assignment_id, worker=worker).first() if worker else None
-    if held and held.state == Assignment.State.ACCEPTED and held.deadline and held.deadline > timezone.now():
+    if held and held.state == Assignment.State.ACCEPTED and held.deadline and held.deadline > faults.now():
         return HttpResponse(status=204)
     return HttpResponse(headers={"HX-Redirect": reverse("marketplace:done", args=[assignment_id])})
 
@@ -193,7 +192,7 @@ def done(request: HttpRequest, worker: Worker, assignment_id: str) -> HttpRespon
     if is_mine and worker.takes_next and held.state != Assignment.State.ACCEPTED:
         after = _open(worker).filter(hit_type=held.hit.hit_type).first()
         if after and requirements.may(worker, held.hit.hit_type.requirements, "Accept"):
-            following = work.accept(worker, after.hit_id, at=timezone.now())
+            following = work.accept(worker, after.hit_id, at=faults.now())
             return redirect("marketplace:task", following.assignment_id)
     context = {"worker": worker, "held": held if is_mine else None, "group": Group(held.hit.hit_type, 0, ())}
     return render(request, "marketplace/done.html", context)
@@ -202,7 +201,7 @@ def done(request: HttpRequest, worker: Worker, assignment_id: str) -> HttpRespon
 @for_worker
 @require_POST
 def give_back(request: HttpRequest, worker: Worker, assignment_id: str) -> HttpResponse:
-    work.give_back(worker, assignment_id, at=timezone.now())
+    work.give_back(worker, assignment_id, at=faults.now())
     return redirect("marketplace:groups")
 
 
@@ -295,14 +294,14 @@ def _why_not(found: QualificationType, grant: Grant | None, asked: Qualification
         return "You have asked for it; the requester decides."
     if asked and found.retry_seconds is None and (found.test or asked.state == QualificationRequest.State.REJECTED):
         return "You have asked for it before, and it can be asked for once."
-    if asked and asked.at + timedelta(seconds=found.retry_seconds or 0) > timezone.now():
+    if asked and asked.at + timedelta(seconds=found.retry_seconds or 0) > faults.now():
         return "You have asked for it lately. Please try again later."
     return ""
 
 
 def _ask(found: QualificationType, worker: Worker, answers: dict[str, list[str]]) -> None:
     """Granted at once where the type says so, or where its key scores the test; else the requester decides."""
-    now, value = timezone.now(), found.auto_value if found.auto_granted else None
+    now, value = faults.now(), found.auto_value if found.auto_granted else None
     if found.test and found.answer_key:
         value = answer_keys.read_key(found.answer_key).value(answers)
     flat = {name: " ".join(values) for name, values in answers.items()}

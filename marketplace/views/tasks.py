@@ -4,12 +4,11 @@ from csp.constants import SELF
 from csp.decorators import csp_replace
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
-from marketplace import clock, work
+from marketplace import clock, faults, work
 from marketplace.models import Assignment
 from marketplace.questions import NOT_ACCEPTED
 
@@ -26,7 +25,7 @@ def external_submit(request: HttpRequest) -> HttpResponse:
     assignment_id = request.POST.get("assignmentId", "")
     if assignment_id == NOT_ACCEPTED:
         return _page(request, "This was a preview: accept the HIT before you submit it.", 409)
-    now = timezone.now()
+    now = faults.now()
     clock.catch_up(now)
     held = Assignment.objects.select_related("worker").filter(assignment_id=assignment_id).first()
     if held is None or held.worker is None:

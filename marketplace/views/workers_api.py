@@ -6,11 +6,10 @@ from typing import Any
 
 from django.db.models import F
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_POST
 
-from marketplace import cents, clock, requirements, work
+from marketplace import cents, clock, faults, requirements, work
 from marketplace.models import HIT, Assignment, Worker
 from marketplace.status import available
 
@@ -28,7 +27,7 @@ def for_worker(view: View) -> View:
         worker = work.worker_of(token) if scheme == "Token" else None
         if worker is None:
             return _problem(401, "The token is missing, or does not work any more.")
-        clock.catch_up(timezone.now())
+        clock.catch_up(faults.now())
         try:
             return view(request, worker, *args, **kwargs)
         except work.Refused as refused:
@@ -45,7 +44,7 @@ def _problem(status: int, sentence: str) -> JsonResponse:
 @require_GET
 def hits(request: HttpRequest, worker: Worker) -> JsonResponse:
     """HITs with something free that this worker may discover, newest first; `?after=` goes on behind one."""
-    now = timezone.now()
+    now = faults.now()
     found = HIT.objects.filter(disposed_at=None, expires_at__gt=now)
     found = found.filter(max_assignments__gt=F("accepted") + F("submitted") + F("approved") + F("rejected"))
     found = found.exclude(assignments__worker=worker).exclude(requester__blocks__worker=worker)
@@ -70,7 +69,7 @@ def _hit(hit: HIT, worker: Worker) -> dict[str, Any]:
         "description": shared.description,
         "keywords": shared.keywords,
         "reward": cents.to_text(shared.reward),
-        "available": available(hit, timezone.now()),
+        "available": available(hit, faults.now()),
         "assignment_seconds": shared.assignment_seconds,
         "qualified": requirements.may(worker, shared.requirements, "Accept"),
     }
@@ -79,14 +78,14 @@ def _hit(hit: HIT, worker: Worker) -> dict[str, Any]:
 @for_worker
 @require_POST
 def accept(request: HttpRequest, worker: Worker, hit_id: str) -> JsonResponse:
-    assignment = work.accept(worker, hit_id, at=timezone.now())
+    assignment = work.accept(worker, hit_id, at=faults.now())
     return JsonResponse(work.shown(assignment, worker))
 
 
 @for_worker
 @require_POST
 def give_back(request: HttpRequest, worker: Worker, assignment_id: str) -> JsonResponse:
-    work.give_back(worker, assignment_id, at=timezone.now())
+    work.give_back(worker, assignment_id, at=faults.now())
     return JsonResponse({})
 
 
