@@ -3,7 +3,7 @@
 from django.urls import path
 
 from marketplace import wire
-from marketplace.views import people, site, tasks, workers_api
+from marketplace.views import operator, people, site, tasks, workers_api
 
 app_name = "marketplace"
 
@@ -21,6 +21,12 @@ urlpatterns = [
     path("tasks/<str:assignment_id>/return/", site.give_back, name="return"),
     path("frames/<str:hit_id>/", site.frame, name="frame"),
     path("qualifications/<str:type_id>/", site.qualification, name="qualification"),
+    # For whoever runs it.
+    path("operator/", operator.page, name="operator"),
+    path("operator/requesters/<int:pk>/", operator.requester, name="requester"),
+    path("operator/payouts.csv", operator.payout_file, name="payout_file"),
+    path("operator/payouts/mark/", operator.mark_paid, name="mark_paid"),
+    # For programs.
     path("api/", wire.api, name="api"),
     path("api/worker/hits/", workers_api.hits, name="api_hits"),
     path("api/worker/hits/<str:hit_id>/accept/", workers_api.accept, name="api_accept"),

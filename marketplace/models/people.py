@@ -62,3 +62,15 @@ class Block(models.Model):
     class Meta:
         ordering = ["pk"]
         constraints = [models.UniqueConstraint(fields=["requester", "worker"], name="block_once")]
+
+
+class Address(models.Model):
+    """Where somebody worked from: evidence for the operator, where many accounts share one or one has many."""
+
+    worker = models.ForeignKey(Worker, models.PROTECT, related_name="addresses")
+    address = models.GenericIPAddressField()
+    at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "addresses"
+        constraints = [models.UniqueConstraint(fields=["address", "worker"], name="address_once_per_worker")]

@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
-from marketplace import clock, faults, work
+from marketplace import addresses, clock, faults, work
 from marketplace.models import Worker
 
 View = Callable[..., HttpResponse]
@@ -37,6 +37,7 @@ def for_worker(view: View) -> View:
         if worker is None:
             return redirect("marketplace:join")
         clock.catch_up(faults.now())
+        addresses.note(request, worker, at=faults.now())
         try:
             return view(request, worker, *args, **kwargs)
         except work.Refused as refused:

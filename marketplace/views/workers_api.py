@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_POST
 
-from marketplace import cents, clock, faults, requirements, work
+from marketplace import addresses, cents, clock, faults, requirements, work
 from marketplace.models import HIT, Assignment, Worker
 from marketplace.status import available
 
@@ -28,6 +28,7 @@ def for_worker(view: View) -> View:
         if worker is None:
             return _problem(401, "The token is missing, or does not work any more.")
         clock.catch_up(faults.now())
+        addresses.note(request, worker, at=faults.now())
         try:
             return view(request, worker, *args, **kwargs)
         except work.Refused as refused:

@@ -98,7 +98,7 @@ def test_the_clock_can_be_moved_so_that_a_token_is_forgotten(live_server, settin
         "AssignmentId": done.assignment_id,
         "BonusAmount": "0.10",
     }
-    mturk.send_bonus(**given, UniqueRequestToken="b")
+    mturk.send_bonus(**given, Reason="x", UniqueRequestToken="b")
     settings.MARKETPLACE_FAULTS = json.dumps({"clock_shift": 86_401})
     mturk.send_bonus(**given, Reason="x", UniqueRequestToken="b")
     assert Bonus.objects.count() == 2

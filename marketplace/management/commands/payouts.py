@@ -1,7 +1,5 @@
 """What each worker is owed, for whoever pays it: `manage.py payouts --out FILE [--mark]`."""
 
-import csv
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -10,9 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 from django.utils import timezone
 
-from marketplace import cents, ledger
-from marketplace.ledger import Kind
-from marketplace.models import Account
+from marketplace import cents, ledger, payouts
 
 
 class Command(BaseCommand):
@@ -28,20 +24,15 @@ class Command(BaseCommand):
 
     @transaction.atomic
     def handle(self, *, out: str, mark: bool, **_: Any) -> None:
-        owed = Account.objects.filter(kind=Kind.OWED, balance__gt=0).select_related("worker").order_by("worker_id")
-        rows = [(account.worker, account.balance) for account in owed.select_for_update(of=("self",)) if account.worker]
-        written, now = io.StringIO(), timezone.now()
-        table = csv.writer(written, lineterminator="\n")
-        table.writerow(["worker_id", "name", "email", "amount"])
-        table.writerows((w.worker_id, w.name, w.email, cents.to_text(amount)) for w, amount in rows)
+        rows, now = payouts.owed(lock=True), timezone.now()
         if mark:
             for worker, amount in rows:
                 ledger.pay_out(worker, amount, f"payout of {now:%Y-%m-%d %H:%M}", at=now)
         if out == "-":
-            self.stdout.write(written.getvalue(), ending="")
+            self.stdout.write(payouts.as_csv(rows), ending="")
             return
         try:
-            Path(out).write_text(written.getvalue(), encoding="utf-8")
+            Path(out).write_text(payouts.as_csv(rows), encoding="utf-8")
         except OSError as error:
             raise CommandError(f"Cannot write {out}: {error.strerror}.") from error
         total = sum(amount for _, amount in rows)
