@@ -16,7 +16,9 @@ class Overdrawn(Exception):
 
 
 def account(kind: str, *, requester: Requester | None = None, worker: Worker | None = None) -> Account:
-    found, _ = Account.objects.get_or_create(kind=kind, requester=requester, worker=worker)
+    owner = requester or worker
+    key = f"{kind} {owner.pk}" if owner else str(kind)
+    found, _ = Account.objects.get_or_create(key=key, defaults={"kind": kind, "requester": requester, "worker": worker})
     return found
 
 

@@ -48,7 +48,9 @@ def read_until(process, last):
 
 
 def page(url):
-    with urllib.request.urlopen(url, timeout=20) as answer:
+    """As a browser that keeps cookies, for as long as it takes."""
+    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    with browser.open(url, timeout=20) as answer:
         return answer.read().decode()
 
 

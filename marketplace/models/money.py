@@ -8,7 +8,10 @@ from marketplace.models.work import Assignment
 
 
 class Account(models.Model):
-    """A pot of cents. Only the world outside may be below nothing: deposits come from there, payouts go there."""
+    """A pot of cents. Only the world outside may be below nothing: deposits come from there, payouts go there.
+
+    key: the kind and whose it is, so that there is one of each.
+    """
 
     class Kind(models.TextChoices):
         OUTSIDE = "outside"
@@ -17,6 +20,7 @@ class Account(models.Model):
         OWED = "owed"  # to a worker
         FEES = "fees"
 
+    key = models.CharField(max_length=40, unique=True)
     kind = models.CharField(max_length=9, choices=Kind)
     requester = models.ForeignKey(Requester, models.PROTECT, null=True, blank=True, related_name="accounts")
     worker = models.ForeignKey(Worker, models.PROTECT, null=True, blank=True, related_name="accounts")
@@ -25,7 +29,6 @@ class Account(models.Model):
     class Meta:
         ordering = ["pk"]
         constraints = [
-            models.UniqueConstraint(fields=["kind", "requester", "worker"], nulls_distinct=False, name="account_once"),
             models.CheckConstraint(condition=Q(kind="outside") | Q(balance__gte=0), name="account_is_never_overdrawn"),
         ]
 
