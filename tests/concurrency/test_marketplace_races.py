@@ -109,7 +109,6 @@ def test_one_token_is_one_hit_and_one_bonus_whoever_comes_first():
         "WorkerId": done.worker.worker_id,
         "AssignmentId": done.assignment_id,
         "BonusAmount": "1.00",
-        "Reason": "Good.",
     }
     sent = at_once(range(8), lambda _: call(requester, "SendBonus", **given, Reason="Good.", UniqueRequestToken="b"))
     assert outcomes(sent) == (1, {"RequestError"})

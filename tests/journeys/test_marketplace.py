@@ -53,8 +53,7 @@ def lab(live_server, settings):
     settings.SITE_URL = live_server.url
     requester = make_requester()
     yield client_of(live_server.url, requester)
-    while market.OPEN:
-        market.OPEN.pop().close()
+    market.close_all()
 
 
 def external(url):

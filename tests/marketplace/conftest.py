@@ -9,5 +9,4 @@ from tests.marketplace import market
 def _closed_clients():
     """A kept connection holds a thread of the live server, and that a session of the database."""
     yield
-    while market.OPEN:
-        market.OPEN.pop().close()
+    market.close_all()

@@ -1,5 +1,6 @@
 """A marketplace for tests: requesters with boto3 clients, workers, HITs, and HTML that submits."""
 
+import threading
 from datetime import datetime
 from typing import Any
 
@@ -61,6 +62,15 @@ def do(worker: Worker, hit_id: str, answer: str = "yes", *, at: datetime | None 
     now = at or timezone.now()
     held = work.accept(worker, hit_id, at=now)
     return work.submit(worker, held.assignment_id, {"answer": answer}, at=now)
+
+
+def close_all() -> None:
+    """Close every client, and wait until the server's threads have noticed and left the database."""
+    while OPEN:
+        OPEN.pop().close()
+    for thread in threading.enumerate():
+        if "process_request_thread" in thread.name:
+            thread.join(timeout=10)
 
 
 def hit_of(hit_id: str) -> HIT:
