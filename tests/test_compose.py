@@ -11,7 +11,10 @@ SERVICES = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
 OURS = ("migrate", "web", "worker", "beat")
 COMPOSE = (ROOT / "docker-compose.yml").read_text()
 EXAMPLE = dict(re.findall(r"^(\w+)=(.*)", (ROOT / ".env.example").read_text(), re.MULTILINE))
-SETTINGS = set(re.findall(r"""env(?:\.\w+)?\(\s*"(\w+)""", (ROOT / "config/settings/base.py").read_text()))
+MARKETPLACE = ("marketplace", "marketplace-postgres")  # a profile of its own
+SETTINGS = {"DJANGO_SETTINGS_MODULE", "MARKETPLACE_DATABASE_URL"} | set(
+    re.findall(r"""env(?:\.\w+)?\(\s*"(\w+)""", (ROOT / "config/settings/base.py").read_text())
+)
 
 
 def test_all_that_stays_up_has_a_health_check():
@@ -22,6 +25,8 @@ def test_all_that_stays_up_has_a_health_check():
         "beat": "touchstone/beat",
         "postgres": "touchstone",
         "redis": "ping",
+        "marketplace": "/healthz",
+        "marketplace-postgres": "marketplace",
     }
     assert {name: word for name, word in words.items() if word in checked[name]} == words
     assert set(checked) == set(words)
@@ -38,7 +43,7 @@ def test_migrations_run_once_before_anything_that_needs_them():
     )
 
 
-@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize("name", [*OURS, "marketplace"])
 def test_the_settings_know_every_variable_we_set(name):
     assert set(SERVICES[name]["environment"]) - SETTINGS == set()
 
@@ -54,7 +59,16 @@ def test_what_must_last_is_in_a_volume_and_only_loopback_is_published():
     volumes = {
         name: [volume.split(":")[0] for volume in service.get("volumes", [])] for name, service in SERVICES.items()
     }
-    assert volumes == {**{name: ["media"] for name in OURS}, "postgres": ["postgres"], "redis": ["redis"]}
-    assert {name: service["ports"] for name, service in SERVICES.items() if "ports" in service} == {
-        "web": ["127.0.0.1:${PORT:-8000}:8000"]
+    assert volumes == {**{name: ["media"] for name in OURS}, "postgres": ["postgres"], "redis": ["redis"]} | {
+        "marketplace": ["media"],
+        "marketplace-postgres": ["marketplace"],
     }
+    assert {name: service["ports"] for name, service in SERVICES.items() if "ports" in service} == {
+        "web": ["127.0.0.1:${PORT:-8000}:8000"],
+        "marketplace": ["127.0.0.1:${MARKETPLACE_PORT:-8001}:8000"],
+    }
+
+
+def test_the_marketplace_is_started_only_where_it_is_asked_for():
+    assert {name for name, service in SERVICES.items() if service.get("profiles")} == set(MARKETPLACE)
+    assert all(SERVICES[name]["profiles"] == ["marketplace"] for name in MARKETPLACE)
