@@ -77,7 +77,7 @@ def requester(request: HttpRequest, pk: int) -> HttpResponse:
             return redirect("marketplace:requester", pk)
     accounts = [ledger.account(kind, requester=found) for kind in (Kind.AVAILABLE, Kind.HELD)]
     moved = Transfer.objects.filter(debit__in=accounts) | Transfer.objects.filter(credit__in=accounts)
-    moved = moved.select_related("debit", "credit").order_by("-pk")
+    moved = moved.select_related("debit", "credit").order_by("-pk")[:100]
     context = {
         "found": found,
         "said": said,
@@ -85,9 +85,7 @@ def requester(request: HttpRequest, pk: int) -> HttpResponse:
         "endpoint": f"{settings.SITE_URL}/marketplace/api/",
         "available": cents.to_text(accounts[0].balance),
         "held": cents.to_text(accounts[1].balance),
-        "moves": [
-            (move, cents.to_text(move.cents)) for move in moved.select_related("debit", "credit").order_by("-pk")[:100]
-        ],
+        "moves": [(move, cents.to_text(move.cents)) for move in moved],
     }
     return render(request, "marketplace/requester.html", context, status=422 if said else 200)
 

@@ -8,8 +8,8 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from marketplace import ledger, work
-from marketplace.models import Assignment, QualificationType
+from marketplace import ledger, signing, work
+from marketplace.models import Assignment, QualificationType, Requester, Worker
 from tests.marketplace import market
 from tests.marketplace.market import HTML, USUAL, client_of, make_requester, make_worker
 
@@ -54,6 +54,14 @@ def lab(live_server, settings):
     requester = make_requester()
     yield client_of(live_server.url, requester)
     market.close_all()
+
+
+@pytest.fixture
+def boss(django_user_model):
+    """The password of the operator."""
+    password = "correct horse staple"
+    django_user_model.objects.create_superuser("boss", password=password)
+    return password
 
 
 def external(url):
@@ -218,3 +226,49 @@ def test_a_link_that_was_withdrawn_and_nobody_at_all(new_page, live_server, sett
     page.goto("/marketplace/")
     expect(page.get_by_role("heading", name="Work here")).to_be_visible()
     assert worker.created_at <= timezone.now()
+
+
+def test_an_operator_takes_a_requester_in_and_pays_the_workers(new_page, live_server, settings, axe, screenshots, boss):
+    settings.SITE_URL = live_server.url
+    page, worker = new_page(**PHONE), make_worker()
+    page.goto("/accounts/login/?next=/marketplace/operator/")
+    page.get_by_label("Login", exact=True).fill("boss")
+    page.get_by_label("Password").fill(boss)
+    page.keyboard.press("Enter")
+    page.get_by_label("Name of a new requester").fill("A lab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1, name="A lab")).to_be_visible()
+    page.get_by_label("Amount in dollars").fill("25.5")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("$25.50").first).to_be_visible()
+    page.get_by_text("Show the secret key").click()
+    requester = Requester.objects.get()
+    expect(page.get_by_text(signing.secret_of(requester))).to_be_visible()
+    ledger.spend(requester, ledger.account("owed", worker=worker), 1_20, "bonus", at=timezone.now())
+    page.reload()
+    expect(page.get_by_text("$24.30").first).to_be_visible()
+    look(page, axe, screenshots, "requester")
+    page.get_by_role("link", name="Marketplace: operator").click()
+    look(page, axe, screenshots, "operator")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Payouts as CSV").click()
+    assert worker.worker_id in download.value.path().read_text()
+    page.get_by_role("button", name="Mark $1.20 as paid").click()
+    expect(page.get_by_text("Nobody is owed anything.")).to_be_visible()
+    assert ledger.is_balanced()
+
+
+def test_a_stranger_makes_an_account_where_that_is_open(new_page, live_server, settings, axe, screenshots):
+    settings.SITE_URL, settings.MARKETPLACE_SIGNUP = live_server.url, True
+    page = new_page(**PHONE)
+    page.goto("/marketplace/")
+    page.get_by_role("link", name="Make an account").click()
+    look(page, axe, screenshots, "signup")
+    page.get_by_label("Email").fill("wanda@example.org")
+    page.get_by_label("Username").fill("wanda")
+    page.get_by_label("Password", exact=True).fill("a long way to go home")
+    page.get_by_label("Password (again)").fill("a long way to go home")
+    page.get_by_role("button", name="Sign up").click()
+    page.get_by_role("button", name="Start working as wanda").click()
+    expect(page.get_by_role("heading", level=1, name="Find work")).to_be_visible()
+    assert Worker.objects.get().email == "wanda@example.org"
