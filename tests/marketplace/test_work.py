@@ -126,6 +126,14 @@ def test_the_submit_page_may_be_framed_and_never_leads_elsewhere(client):
     assert "evil" not in answer.content.decode()
 
 
+def test_no_other_page_is_shown_in_somebodys_frame(client):
+    client.get(f"/marketplace/enter/{work.token_of(make_worker())}/")
+    for path in ("", "dashboard/", "profile/", "join/"):
+        answer = client.get(f"/marketplace/{path}")
+        assert answer.headers["X-Frame-Options"] == "DENY", path
+        assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"], path
+
+
 def test_who_did_a_hit_does_not_get_it_again():
     hit, worker = make_hit(), make_worker()
     do(worker, hit)
