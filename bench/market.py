@@ -25,13 +25,13 @@ QUESTION = """<HTMLQuestion xmlns="http://mechanicalturk.amazonaws.com/AWSMechan
 HITS = """
 INSERT INTO marketplace_hit (hit_id, requester_id, hit_type_id, question, annotation, max_assignments, made_for, hold, accepted,
                              submitted, approved, rejected, is_reviewing, created_at, expires_at)
-SELECT '3' || upper(md5(%(salt)s || n)), %(requester)s, %(type)s, %(question)s, '', 1, 1, 0, 0, 0, 0, 0, false,
+SELECT '3' || left(upper(md5(%(salt)s || n)), 29), %(requester)s, %(type)s, %(question)s, '', 1, 1, 0, 0, 0, 0, 0, false,
        now() - interval '1 hour', now() + interval '1 day' FROM generate_series(1, %(count)s) n
 """
 DONE = """
 INSERT INTO marketplace_assignment (assignment_id, hit_id, number, worker_id, state, answer, feedback, accepted_at, deadline,
                                     submitted_at, approves_at)
-SELECT '3A' || upper(md5(%(hit)s::text || w.id)), %(hit)s, row_number() OVER (), w.id, 'Submitted', '<a/>', '', now(), now(), now(),
+SELECT '3A' || left(upper(md5(%(hit)s::text || w.id)), 28), %(hit)s, row_number() OVER (), w.id, 'Submitted', '<a/>', '', now(), now(), now(),
        now() + interval '1 day' FROM (SELECT id FROM marketplace_worker ORDER BY id LIMIT 100) w
 """
 
