@@ -1,9 +1,13 @@
 """Money as whole cents: what is written on the wire, and what fees come to. Pure."""
 
+import re
 from decimal import ROUND_HALF_UP, Decimal
 
 # MTurk's: a share of the reward, more for ten assignments and up, and for masters; at least a cent (MTURK.md 5).
 FEE, MANY_FEE, MASTERS_FEE, MANY = Decimal("0.20"), Decimal("0.20"), Decimal("0.05"), 10
+
+
+AMOUNT = re.compile(r"\d{1,9}(\.\d{0,2})?")  # what `from_text` takes
 
 
 def from_text(text: str) -> int:

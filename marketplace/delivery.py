@@ -5,7 +5,11 @@ import json
 import urllib.request
 import uuid
 from datetime import datetime, timedelta
+from functools import reduce
+from operator import or_
 from urllib.error import URLError
+
+from django.db.models import Q
 
 from marketplace import signing
 from marketplace.models import Notice
@@ -18,11 +22,11 @@ HEADER = "X-Marketplace-Signature"  # HMAC-SHA256 of the body, with the requeste
 
 
 def deliver(*, at: datetime) -> int:
-    """Post what waits and is due; returns how many were taken. A failed one waits twice as long each time."""
+    """Post what waits and is due; returns how many were taken. A failed one waits twice as long each time, and holds
+    nobody else's up.
+    """
     taken = 0
-    for notice in Notice.objects.filter(sent_at=None).select_related("requester").order_by("pk")[:MOST]:
-        if notice.attempts and at < notice.at + timedelta(seconds=30 * 2**notice.attempts):
-            continue
+    for notice in Notice.objects.filter(_due(at), sent_at=None).select_related("requester").order_by("pk")[:MOST]:
         error = _post(notice)
         is_over = not error or notice.attempts + 1 >= ATTEMPTS
         Notice.objects.filter(pk=notice.pk, sent_at=None).update(
@@ -30,6 +34,12 @@ def deliver(*, at: datetime) -> int:
         )
         taken += not error
     return taken
+
+
+def _due(at: datetime) -> Q:
+    """Never tried, or tried n times and noted so long ago."""
+    tried = (Q(attempts=n, at__lte=at - timedelta(seconds=30 * 2**n)) for n in range(1, ATTEMPTS))
+    return reduce(or_, tried, Q(attempts=0))
 
 
 def body_of(notice: Notice) -> bytes:

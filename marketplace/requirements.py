@@ -91,25 +91,31 @@ class Judged:
 
 
 def judge(worker: Worker, requirements: Sequence[Mapping[str, Any]]) -> list[Judged]:
-    """Two queries, however many requirements."""
-    wanted = [each["QualificationTypeId"] for each in requirements]
+    return judge_all(worker, [requirements])[0]
+
+
+def judge_all(worker: Worker, many: Sequence[Sequence[Mapping[str, Any]]]) -> list[list[Judged]]:
+    """For each of several types' requirements; two queries, however many there are."""
+    wanted = {each["QualificationTypeId"] for requirements in many for each in requirements}
     names = dict(
         QualificationType.objects.filter(qualification_type_id__in=wanted).values_list("qualification_type_id", "name")
     )
     grants = Grant.objects.filter(worker=worker, is_revoked=False, qualification_type__qualification_type_id__in=wanted)
     values = dict(grants.values_list("qualification_type__qualification_type_id", "value"))
-    return [
-        Judged(_words(each, names), _meets(each, _value(worker, each, values)), each["ActionsGuarded"], type_id)
-        for each, type_id in zip(requirements, wanted, strict=True)
-    ]
+
+    def judged(each: Mapping[str, Any]) -> Judged:
+        is_met = _meets(each, _value(worker, each, values))
+        return Judged(_words(each, names), is_met, each["ActionsGuarded"], each["QualificationTypeId"])
+
+    return [[judged(each) for each in requirements] for requirements in many]
 
 
-def may(worker: Worker, requirements: Sequence[Mapping[str, Any]], action: str) -> bool:
+def allow(judged: Sequence[Judged], action: str) -> bool:
     """Whether nothing stands between the worker and an action: "Accept", "PreviewAndAccept" (to see it), or
     "DiscoverPreviewAndAccept" (to find it). Accepting asks for everything.
     """
     guards = GUARDED if action == "Accept" else GUARDED[GUARDED.index(action) :]
-    return all(each.is_met for each in judge(worker, requirements) if each.guarded in guards)
+    return all(each.is_met for each in judged if each.guarded in guards)
 
 
 def _value(worker: Worker, requirement: Mapping[str, Any], grants: Mapping[str, int]) -> object:

@@ -1,4 +1,4 @@
-"""Addresses of the marketplace: the requester API, the workers' API, and where task pages submit."""
+"""Addresses of the marketplace: the worker site, the operator's pages, both APIs, and where task pages submit."""
 
 from django.urls import path
 

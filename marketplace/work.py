@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urljoin
 
 from django.conf import settings
 from django.core import signing
 from django.db import transaction
-from django.db.models import F, Max
+from django.db.models import F, Max, QuerySet
+from django.urls import reverse
 
 from marketplace import events, questions, requirements
 from marketplace.clock import free
@@ -15,7 +17,6 @@ from marketplace.models import HIT, Assignment, Block, Worker
 from marketplace.status import ASSIGNABLE, status
 
 State = Assignment.State
-SALT = "marketplace.submit"
 
 
 class Refused(Exception):
@@ -53,6 +54,16 @@ def mine(worker: Worker, assignment_id: str) -> Assignment:
     return assignment
 
 
+def open_to(worker: Worker, *, at: datetime) -> QuerySet[HIT]:
+    """HITs with something free, annotated with how much (`left`), which this worker has not met, of requesters who let
+    them.
+    """
+    taken = F("accepted") + F("submitted") + F("approved") + F("rejected")
+    found = HIT.objects.annotate(left=F("max_assignments") - taken).filter(disposed_at=None, expires_at__gt=at)
+    found = found.filter(max_assignments__gt=taken)
+    return found.exclude(assignments__worker=worker).exclude(requester__blocks__worker=worker)
+
+
 @transaction.atomic
 def accept(worker: Worker, hit_id: str, *, at: datetime) -> Assignment:
     """A place in the HIT; the one this worker holds already, if so. Locks the HIT. Raises Refused."""
@@ -85,7 +96,7 @@ def accept(worker: Worker, hit_id: str, *, at: datetime) -> Assignment:
 def _refuse_unqualified(worker: Worker, hit: HIT) -> None:
     if Block.objects.filter(requester=hit.requester, worker=worker).exists():
         raise NotQualified("This requester does not let you accept their HITs.")
-    if not requirements.may(worker, hit.hit_type.requirements, "Accept"):
+    if not requirements.allow(requirements.judge(worker, hit.hit_type.requirements), "Accept"):
         raise NotQualified("You do not have every qualification that this HIT asks for.")
 
 
@@ -143,15 +154,13 @@ def submit_to() -> str:
     return f"{settings.SITE_URL}/marketplace"
 
 
-def task_url(assignment: Assignment, worker: Worker) -> str:
-    """The address of the frame, with its four parameters; "" where the question is not another site's."""
-    asked = questions.read(assignment.hit.question)
-    if asked.kind != "external":
-        return ""
+def task_url(hit: HIT, assignment_id: str, worker: Worker) -> str:
+    """The address of the frame, with its four parameters; a path where the question is not another site's."""
+    asked = questions.read(hit.question)
     return questions.task_url(
-        asked.text,
-        assignment_id=assignment.assignment_id,
-        hit_id=assignment.hit.hit_id,
+        asked.text if asked.kind == "external" else reverse("marketplace:frame", args=[hit.hit_id]),
+        assignment_id=assignment_id,
+        hit_id=hit.hit_id,
         worker_id=worker.worker_id,
         submit_to=submit_to(),
     )
@@ -164,7 +173,7 @@ def shown(assignment: Assignment, worker: Worker) -> dict[str, Any]:
         "hit_id": assignment.hit.hit_id,
         "worker_id": worker.worker_id,
         "turk_submit_to": submit_to(),
-        "task_url": task_url(assignment, worker),
+        "task_url": urljoin(settings.SITE_URL, task_url(assignment.hit, assignment.assignment_id, worker)),
         "deadline": assignment.deadline.isoformat() if assignment.deadline else None,
     }
 

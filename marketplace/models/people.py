@@ -26,7 +26,7 @@ class Requester(models.Model):
 class Worker(models.Model):
     """Somebody who works. Country, subdivision, adult and masters answer the system's qualifications.
 
-    submitted, approved, rejected: counts of assignments in all their life; only `assignments` writes them.
+    submitted, approved, rejected: counts of assignments in all their life; only `work` and `payment` write them.
     """
 
     worker_id = models.CharField(max_length=14, unique=True, default=ids.customer)

@@ -1,6 +1,5 @@
 """Pages of whoever runs the marketplace: requesters and their money, what workers are owed, what looks suspicious."""
 
-import re
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -19,7 +18,6 @@ from marketplace.ledger import Kind
 from marketplace.models import Account, Requester, Transfer
 
 View = Callable[..., HttpResponse]
-AMOUNT = re.compile(r"\d{1,9}(\.\d{0,2})?")
 
 
 def for_operator(view: View) -> View:
@@ -39,8 +37,9 @@ def for_operator(view: View) -> View:
 
 @for_operator
 @require_http_methods(["GET", "POST"])
-def page(request: HttpRequest, said: str = "") -> HttpResponse:
+def page(request: HttpRequest) -> HttpResponse:
     """Everything at a glance; posting makes a requester."""
+    said = ""
     if request.method == "POST":
         name = request.POST.get("name", "").strip()
         if not 1 <= len(name) <= 100 or Requester.objects.filter(name=name).exists():
@@ -93,7 +92,7 @@ def requester(request: HttpRequest, pk: int) -> HttpResponse:
 def _change(found: Requester, act: str, amount: str) -> str:
     """Why it was not done, or ""."""
     if act == "deposit":
-        if not AMOUNT.fullmatch(amount) or not cents.from_text(amount):
+        if not cents.AMOUNT.fullmatch(amount) or not cents.from_text(amount):
             return "A deposit is written as 100.00."
         with transaction.atomic():
             ledger.deposit(found, cents.from_text(amount), at=faults.now())
@@ -122,6 +121,6 @@ def mark_paid(request: HttpRequest) -> HttpResponse:
     with transaction.atomic():
         for worker, amount in payouts.owed(lock=True):
             shown = request.POST.get(f"owed-{worker.pk}", "")
-            if AMOUNT.fullmatch(shown) and 0 < cents.from_text(shown) <= amount:
+            if cents.AMOUNT.fullmatch(shown) and 0 < cents.from_text(shown) <= amount:
                 ledger.pay_out(worker, cents.from_text(shown), "marked by the operator", at=faults.now())
     return redirect("marketplace:operator")

@@ -17,11 +17,21 @@ from django.views.decorators.http import require_GET, require_POST
 
 from marketplace import answer_keys, cents, faults, forms, ledger, questions, requirements, work
 from marketplace.ledger import Kind
-from marketplace.models import HIT, Assignment, Bonus, Grant, HITType, QualificationRequest, QualificationType, Worker
+from marketplace.models import (
+    HIT,
+    Assignment,
+    Bonus,
+    Grant,
+    HITType,
+    QualificationRequest,
+    QualificationType,
+    Transfer,
+    Worker,
+)
 from marketplace.requirements import Judged
 from marketplace.views.people import for_worker, worker_at
 
-SORTS = {"newest": "-newest", "reward": "-reward", "most": "-left"}
+SORTS = {"newest": "-newest", "reward": "-reward", "most": "-places"}
 ROWS = 100
 FRAME = {"frame-src": ["https:", "http:", SELF]}
 
@@ -47,34 +57,27 @@ class Group:
         return -(-self.hit_type.assignment_seconds // 60)
 
 
-def _open(worker: Worker) -> QuerySet[HIT]:
-    """HITs with something free, which this worker has not met, of requesters who let them."""
-    taken = F("accepted") + F("submitted") + F("approved") + F("rejected")
-    found = HIT.objects.filter(disposed_at=None, expires_at__gt=faults.now(), max_assignments__gt=taken)
-    return found.exclude(assignments__worker=worker).exclude(requester__blocks__worker=worker)
-
-
 @for_worker
 @require_GET
 def groups(request: HttpRequest, worker: Worker) -> HttpResponse:
     """Everything that can be done, searched and sorted."""
     query, sort = request.GET.get("q", "").strip()[:100], request.GET.get("sort", "newest")
-    taken = F("accepted") + F("submitted") + F("approved") + F("rejected")
     counted = (
-        _open(worker)
+        work.open_to(worker, at=faults.now())
         .values("hit_type")
-        .annotate(left=Sum(F("max_assignments") - taken), newest=Max("created_at"), reward=Max("hit_type__reward"))
+        .annotate(places=Sum("left"), newest=Max("created_at"), reward=Max("hit_type__reward"))
     )
     if query:
         words = Q(hit_type__title__icontains=query) | Q(hit_type__description__icontains=query)
         counted = counted.filter(words | Q(hit_type__keywords__icontains=query) | Q(requester__name__icontains=query))
     rows = list(counted.order_by(SORTS.get(sort, "-newest"), "hit_type")[:ROWS])
     types = HITType.objects.select_related("requester").in_bulk([row["hit_type"] for row in rows])
-    shown = [
-        Group(types[row["hit_type"]], row["left"], requirements.judge(worker, types[row["hit_type"]].requirements))
-        for row in rows
+    judged = requirements.judge_all(worker, [types[row["hit_type"]].requirements for row in rows])
+    found = [
+        Group(types[row["hit_type"]], row["places"], needed)
+        for row, needed in zip(rows, judged, strict=True)
+        if requirements.allow(needed, "DiscoverPreviewAndAccept")
     ]
-    found = [g for g in shown if requirements.may(worker, g.hit_type.requirements, "DiscoverPreviewAndAccept")]
     context = {
         "groups": found,
         "q": query,
@@ -92,10 +95,11 @@ def _held(worker: Worker) -> QuerySet[Assignment]:
 
 def _next_of(worker: Worker, hit_type: HITType) -> HIT:
     """Raises Refused."""
-    found = _open(worker).filter(hit_type=hit_type).select_related("hit_type", "requester").order_by("pk").first()
-    if found is None:
+    found = work.open_to(worker, at=faults.now()).filter(hit_type=hit_type)
+    found = found.select_related("hit_type", "requester").order_by("pk")
+    if (hit := found.first()) is None:
         raise work.Refused("Nothing of this is left for you right now.")
-    return found
+    return hit
 
 
 @for_worker
@@ -104,7 +108,7 @@ def preview(request: HttpRequest, worker: Worker, type_id: str) -> HttpResponse:
     """A HIT as it looks before it is accepted; nobody is named to its page."""
     hit_type = get_object_or_404(HITType.objects.select_related("requester"), type_id=type_id)
     hit, needed = _next_of(worker, hit_type), requirements.judge(worker, hit_type.requirements)
-    may_see = requirements.may(worker, hit_type.requirements, "PreviewAndAccept")
+    may_see = requirements.allow(needed, "PreviewAndAccept")
     context = {
         "worker": worker,
         "group": Group(hit_type, 0, needed),
@@ -116,21 +120,7 @@ def preview(request: HttpRequest, worker: Worker, type_id: str) -> HttpResponse:
 
 def _frame(hit: HIT, assignment_id: str, worker: Worker) -> dict[str, Any]:
     """Where the frame points, and how high it is."""
-    asked = questions.read(hit.question)
-    if asked.kind == "external":
-        url = questions.task_url(
-            asked.text,
-            assignment_id=assignment_id,
-            hit_id=hit.hit_id,
-            worker_id=worker.worker_id,
-            submit_to=work.submit_to(),
-        )
-    else:
-        own = reverse("marketplace:frame", args=[hit.hit_id])
-        url = questions.task_url(
-            own, assignment_id=assignment_id, hit_id=hit.hit_id, worker_id=worker.worker_id, submit_to=work.submit_to()
-        )
-    return {"url": url, "height": asked.height or 0}
+    return {"url": work.task_url(hit, assignment_id, worker), "height": questions.read(hit.question).height}
 
 
 def _framing(page: HttpResponse) -> HttpResponse:
@@ -190,8 +180,8 @@ def done(request: HttpRequest, worker: Worker, assignment_id: str) -> HttpRespon
         raise Http404
     is_mine = held.worker_id == worker.pk
     if is_mine and worker.takes_next and held.state != Assignment.State.ACCEPTED:
-        after = _open(worker).filter(hit_type=held.hit.hit_type).first()
-        if after and requirements.may(worker, held.hit.hit_type.requirements, "Accept"):
+        after = work.open_to(worker, at=faults.now()).filter(hit_type=held.hit.hit_type).first()
+        if after and requirements.allow(requirements.judge(worker, held.hit.hit_type.requirements), "Accept"):
             following = work.accept(worker, after.hit_id, at=faults.now())
             return redirect("marketplace:task", following.assignment_id)
     context = {"worker": worker, "held": held if is_mine else None, "group": Group(held.hit.hit_type, 0, ())}
@@ -241,13 +231,13 @@ def dashboard(request: HttpRequest, worker: Worker) -> HttpResponse:
     rows = Assignment.objects.filter(worker=worker).exclude(state=Assignment.State.ACCEPTED)
     recent = rows.select_related("hit__hit_type", "hit__requester").order_by("-submitted_at")[:ROWS]
     states = dict(rows.values_list("state").annotate(n=Count("pk")).order_by())
-    paid = rows.filter(state=Assignment.State.APPROVED).aggregate(
-        cents=Sum("hit__hit_type__reward"), time=Sum(F("submitted_at") - F("accepted_at"))
-    )
+    approved = rows.filter(state=Assignment.State.APPROVED)
+    hours = (approved.aggregate(n=Sum(F("submitted_at") - F("accepted_at")))["n"] or timedelta()) / timedelta(hours=1)
+    owed = ledger.account(Kind.OWED, worker=worker)
+    earned = dict(Transfer.objects.filter(credit=owed).values_list("what").annotate(n=Sum("cents")).order_by())
     bonuses = (
         Bonus.objects.filter(worker=worker).select_related("assignment__hit__hit_type", "requester").order_by("-pk")
     )
-    hours = paid["time"] / timedelta(hours=1) if paid["time"] else 0
     context = {
         "worker": worker,
         "rows": [(row, cents.to_text(row.hit.hit_type.reward)) for row in recent],
@@ -256,9 +246,9 @@ def dashboard(request: HttpRequest, worker: Worker) -> HttpResponse:
         "approved": states.get("Approved", 0),
         "rejected": states.get("Rejected", 0),
         "pending": states.get("Submitted", 0),
-        "owed": cents.to_text(ledger.account(Kind.OWED, worker=worker).balance),
-        "earned": cents.to_text((paid["cents"] or 0) + sum(bonus.cents for bonus in bonuses)),
-        "hourly": cents.to_text(round(paid["cents"] / hours)) if hours > 0.01 else "",
+        "owed": cents.to_text(owed.balance),
+        "earned": cents.to_text(sum(earned.values())),
+        "hourly": cents.to_text(round(earned.get("reward", 0) / hours)) if hours > 0.01 else "",
     }
     return render(request, "marketplace/dashboard.html", context)
 

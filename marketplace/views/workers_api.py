@@ -1,16 +1,16 @@
 """The worker's actions as JSON, with the worker's token: for crowds that are programs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
-from django.db.models import F
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_POST
 
 from marketplace import addresses, cents, clock, faults, requirements, work
 from marketplace.models import HIT, Assignment, Worker
+from marketplace.requirements import Judged
 from marketplace.status import available
 
 View = Callable[..., HttpResponse]
@@ -45,22 +45,20 @@ def _problem(status: int, sentence: str) -> JsonResponse:
 @require_GET
 def hits(request: HttpRequest, worker: Worker) -> JsonResponse:
     """HITs with something free that this worker may discover, newest first; `?after=` goes on behind one."""
-    now = faults.now()
-    found = HIT.objects.filter(disposed_at=None, expires_at__gt=now)
-    found = found.filter(max_assignments__gt=F("accepted") + F("submitted") + F("approved") + F("rejected"))
-    found = found.exclude(assignments__worker=worker).exclude(requester__blocks__worker=worker)
+    found = work.open_to(worker, at=faults.now())
     if after := request.GET.get("after"):
         found = found.filter(pk__lt=work.find(after).pk)
     rows = list(found.select_related("hit_type", "requester").order_by("-pk")[:ROWS])
-    shown = [_hit(hit, worker) for hit in rows if _may_find(worker, hit)]
+    judged = requirements.judge_all(worker, [hit.hit_type.requirements for hit in rows])
+    shown = [
+        _hit(hit, needed)
+        for hit, needed in zip(rows, judged, strict=True)
+        if requirements.allow(needed, "DiscoverPreviewAndAccept")
+    ]
     return JsonResponse({"hits": shown, "next": rows[-1].hit_id if len(rows) == ROWS else None})
 
 
-def _may_find(worker: Worker, hit: HIT) -> bool:
-    return requirements.may(worker, hit.hit_type.requirements, "DiscoverPreviewAndAccept")
-
-
-def _hit(hit: HIT, worker: Worker) -> dict[str, Any]:
+def _hit(hit: HIT, needed: Sequence[Judged]) -> dict[str, Any]:
     shared = hit.hit_type
     return {
         "hit_id": hit.hit_id,
@@ -72,7 +70,7 @@ def _hit(hit: HIT, worker: Worker) -> dict[str, Any]:
         "reward": cents.to_text(shared.reward),
         "available": available(hit, faults.now()),
         "assignment_seconds": shared.assignment_seconds,
-        "qualified": requirements.may(worker, shared.requirements, "Accept"),
+        "qualified": requirements.allow(needed, "Accept"),
     }
 
 

@@ -5,6 +5,7 @@ import hmac
 import io
 import json
 import threading
+from copy import copy
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -116,3 +117,13 @@ def test_an_address_that_never_answers_is_given_up():
     notice = Notice.objects.get()
     assert (notice.attempts, notice.sent_at is not None) == (delivery.ATTEMPTS, True)
     assert notice.error
+
+
+def test_many_that_wait_hold_nobody_up(listener):
+    kind, url = listener
+    requester, now = make_requester(), timezone.now()
+    waiting = Notice(requester=requester, destination="http://127.0.0.1:1/", event={}, at=now, attempts=3)
+    Notice.objects.bulk_create([waiting] + [copy(waiting) for _ in range(delivery.MOST)])
+    Notice.objects.create(requester=requester, destination=url, event={"EventType": "Ping"}, at=now)
+    assert delivery.deliver(at=now) == 1
+    assert len(kind.got) == 1

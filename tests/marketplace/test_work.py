@@ -3,6 +3,9 @@
 from datetime import timedelta
 
 import pytest
+from django.conf import settings
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -245,13 +248,53 @@ CALIFORNIA = {"Country": "US", "Subdivision": "CA"}
 def test_the_systems_own_qualifications(needed, is_met):
     worker = make_worker(approved=5, rejected=1, submitted=6, is_adult=True, country="US", subdivision="CA")
     kept = requirements.read(make_requester(), [needed])
-    assert requirements.may(worker, kept, "Accept") is is_met
-    assert requirements.judge(worker, kept)[0].words
+    judged = requirements.judge(worker, kept)
+    assert requirements.allow(judged, "Accept") is is_met
+    assert judged[0].words
 
 
 def test_the_share_approved_counts_from_a_hundred_on():
     assert requirements.percent_approved(make_worker("a", submitted=99, approved=1, rejected=98)) == 100
     assert requirements.percent_approved(make_worker("b", submitted=100, approved=90, rejected=10)) == 90
+
+
+@pytest.mark.parametrize("path", ["/marketplace/", "/marketplace/api/worker/hits/"])
+def test_a_list_costs_the_same_queries_however_long(client, path):
+    worker = make_worker()
+    header = {"HTTP_AUTHORIZATION": f"Token {work.token_of(worker)}"}
+    client.get(f"/marketplace/enter/{work.token_of(worker)}/")
+
+    def listing(types):
+        for n in range(types):
+            requester = make_requester(f"lab {types} {n}")
+            make_hit(requester, QualificationRequirements=[need(requirements.ADULT, "EqualTo", 1)])
+        client.get(path, **header)
+        with CaptureQueriesContext(connection) as found:
+            assert client.get(path, **header).status_code == 200
+        return len(found)
+
+    assert listing(1) == listing(8)
+
+
+def test_a_task_of_this_server_has_an_address_too(client):
+    hit, worker = make_hit(make_requester(), Question=HTML), make_worker()
+    url = Http(client, worker).post(f"hits/{hit}/accept/").json()["task_url"]
+    assert url.startswith(f"{settings.SITE_URL}/marketplace/frames/{hit}/?assignmentId=3")
+    assert "What is it?" in client.get(url.removeprefix(settings.SITE_URL)).content.decode()
+
+
+def test_what_was_earned_is_what_the_ledger_says(client):
+    """Also where the HIT is moved to a type of another reward, once it was paid."""
+    requester, worker = make_requester(), make_worker()
+    hit = make_hit(requester)
+    done = do(worker, hit)
+    call(requester, "ApproveAssignment", AssignmentId=done.assignment_id)
+    shared = {k: v for k, v in USUAL.items() if k not in ("LifetimeInSeconds", "MaxAssignments", "Question")}
+    other = call(requester, "CreateHITType", **{**shared, "Reward": "0.01"})["HITTypeId"]
+    call(requester, "UpdateHITTypeOfHIT", HITId=hit, HITTypeId=other)
+    client.get(f"/marketplace/enter/{work.token_of(worker)}/")
+    page = client.get("/marketplace/dashboard/").content.decode()
+    assert '<dt>Earned</dt><dd class="number">$0.50</dd>' in page
 
 
 def test_a_custom_qualification_guards_accepting_finding_and_seeing(client):

@@ -1,7 +1,6 @@
 """An account that publishes: `manage.py requester NAME [--deposit 100.00]`."""
 
 import json
-import re
 from typing import Any
 
 from django.conf import settings
@@ -26,7 +25,7 @@ class Command(BaseCommand):
     def handle(self, *, name: str, deposit: str, new_key: bool, **_: Any) -> None:
         if not name.strip() or len(name) > 100:
             raise CommandError("A name has from 1 to 100 characters.")
-        if not re.fullmatch(r"\d{1,9}(\.\d{0,2})?", deposit):
+        if not cents.AMOUNT.fullmatch(deposit):
             raise CommandError(f"A deposit is written as 100.00; it was {deposit!r}.")
         requester, _made = Requester.objects.get_or_create(name=name, defaults={"created_at": timezone.now()})
         if new_key:
