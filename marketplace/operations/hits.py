@@ -216,13 +216,19 @@ def list_review_policy_results_for_hit(asked: Asked) -> dict[str, Any]:
 # --- Changing -------------------------------------------------------------------------------------
 
 
+def _undisposed(asked: Asked) -> HIT:
+    """The caller's HIT, locked. Raises RequestError for one that was deleted."""
+    hit = own(asked, lock=True)
+    if hit.disposed_at:
+        raise wrong_state("HIT", hit.hit_id, DISPOSED, "Assignable, Unassignable, Reviewable, Reviewing")
+    return hit
+
+
 @operation
 @transaction.atomic
 def update_expiration_for_hit(asked: Asked) -> dict[str, Any]:
     """The past expires it now. The same moment again is refused, as by the service, which makes its own token of it."""
-    hit, until = own(asked, lock=True), asked.params["ExpireAt"]
-    if hit.disposed_at:
-        raise wrong_state("HIT", hit.hit_id, DISPOSED, "Assignable, Unassignable, Reviewable, Reviewing")
+    hit, until = _undisposed(asked), asked.params["ExpireAt"]
     if until > asked.at and until == hit.expires_at:
         raise RequestError(
             "DuplicateRequest", f'The idempotency token "{hit.hit_id}{until}" has already been processed.'
@@ -238,9 +244,7 @@ def update_expiration_for_hit(asked: Asked) -> dict[str, Any]:
 @operation
 @transaction.atomic
 def create_additional_assignments_for_hit(asked: Asked) -> dict[str, Any]:
-    hit, more = own(asked, lock=True), _between("NumberOfAdditionalAssignments", asked, 1, MOST_ASSIGNMENTS)
-    if hit.disposed_at:
-        raise wrong_state("HIT", hit.hit_id, DISPOSED, "Assignable, Unassignable, Reviewable, Reviewing")
+    hit, more = _undisposed(asked), _between("NumberOfAdditionalAssignments", asked, 1, MOST_ASSIGNMENTS)
     if hit.created_at <= asked.at - YEAR:
         raise RequestError("HITTooOldForExtension", f"HIT {hit.hit_id} is too old to be extended.")
     if hit.made_for < MANY <= hit.max_assignments + more:
@@ -275,10 +279,8 @@ def update_hit_review_status(asked: Asked) -> dict[str, Any]:
 @transaction.atomic
 def update_hit_type_of_hit(asked: Asked) -> dict[str, Any]:
     """What is held changes with the reward, for every place that is not paid."""
-    hit = own(asked, lock=True)
+    hit = _undisposed(asked)
     hit_type = type_with_id(asked, asked.params["HITTypeId"])
-    if hit.disposed_at:
-        raise wrong_state("HIT", hit.hit_id, DISPOSED, "Assignable, Unassignable, Reviewable, Reviewing")
     places = hit.max_assignments - hit.approved - hit.rejected
     payment.release(hit, places, at=asked.at)
     hit.hit_type, hit.hold = hit_type, hold_of(hit_type, hit.made_for)

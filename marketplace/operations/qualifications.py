@@ -36,6 +36,14 @@ def show(found: QualificationType) -> dict[str, Any]:
     }
 
 
+def _show_to(asked: Asked, found: QualificationType) -> dict[str, Any]:
+    """Anybody may look at what is asked of workers; the answer key is its owner's alone."""
+    shown = show(found)
+    if found.requester_id != asked.requester.pk:
+        shown.pop("AnswerKey", None)
+    return shown
+
+
 def own(asked: Asked) -> QualificationType:
     """One of the caller's. Raises RequestError."""
     wanted = asked.params["QualificationTypeId"]
@@ -111,15 +119,11 @@ def update_qualification_type(asked: Asked) -> dict[str, Any]:
 
 @operation
 def get_qualification_type(asked: Asked) -> dict[str, Any]:
-    """Anybody's: whoever works may look at what is asked of them."""
     wanted = asked.params["QualificationTypeId"]
     found = QualificationType.objects.filter(qualification_type_id=wanted, deleted_at=None).first()
     if found is None:
         raise does_not_exist("QualificationType", wanted)
-    shown = show(found)
-    if found.requester_id != asked.requester.pk:
-        shown.pop("AnswerKey", None)
-    return {"QualificationType": shown}
+    return {"QualificationType": _show_to(asked, found)}
 
 
 @operation
@@ -144,14 +148,10 @@ def list_qualification_types(asked: Asked) -> dict[str, Any]:
         rows = rows.filter(is_active=True)
     if query := asked.get("Query", "").strip():
         rows = rows.filter(Q(name__icontains=query) | Q(description__icontains=query) | Q(keywords__icontains=query))
-
-    def shown(found: QualificationType) -> dict[str, Any]:
-        whole = show(found)
-        if found.requester_id != asked.requester.pk:
-            whole.pop("AnswerKey", None)
-        return whole
-
-    return page(asked.operation, asked.requester.account_id, asked.params, rows, ["pk"], shown, "QualificationTypes")
+    account = asked.requester.account_id
+    return page(
+        asked.operation, account, asked.params, rows, ["pk"], lambda found: _show_to(asked, found), "QualificationTypes"
+    )
 
 
 # --- Requests -------------------------------------------------------------------------------------

@@ -1,8 +1,11 @@
 """Blocks, and letters to workers."""
 
+import logging
+from collections.abc import Sequence
+from smtplib import SMTPException
 from typing import Any
 
-from django.core.mail import send_mail
+from django.core.mail import EmailMessage, get_connection
 from django.db import transaction
 
 from marketplace.errors import RequestError, ValidationException, does_not_exist
@@ -10,6 +13,7 @@ from marketplace.models import Assignment, Block, Worker
 from marketplace.operations.asked import Asked, operation
 from marketplace.paging import page
 
+log = logging.getLogger(__name__)
 MOST_LETTERS = 100
 
 
@@ -82,11 +86,20 @@ def notify_workers(asked: Asked) -> dict[str, Any]:
             failed.append(_failed(worker_id, "SoftFailure", "This worker has no e-mail address."))
         else:
             letters.append(worker.email)
-    sender = f"{subject}\n\n{text}\n\nSent for the requester {asked.requester.name}."
-    for address in letters:
-        transaction.on_commit(lambda to=address: send_mail(subject, sender, None, [to]), robust=True)  # type: ignore[misc]
+    body = f"{text}\n\nSent for the requester {asked.requester.name}."
+    transaction.on_commit(lambda: _send(subject, body, letters), robust=True)
     asked.effect["letters"] = len(letters)
     return {"NotifyWorkersFailureStatuses": failed}
+
+
+def _send(subject: str, body: str, addresses: Sequence[str]) -> None:
+    """A letter for each, over one connection; one that cannot be sent holds no other up."""
+    with get_connection() as connection:
+        for address in addresses:
+            try:
+                EmailMessage(subject, body, None, [address], connection=connection).send()
+            except (SMTPException, OSError):
+                log.exception("A letter to a worker was not sent")
 
 
 def _failed(worker_id: str, code: str, message: str) -> dict[str, str]:

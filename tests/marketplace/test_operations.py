@@ -443,6 +443,7 @@ def test_letters_go_to_workers_whose_work_was_reviewed(mturk, mailoutbox):
     failed = mturk.notify_workers(Subject="New work", MessageText="Come.", WorkerIds=[known.worker_id, new.worker_id])
     assert [f["WorkerId"] for f in failed["NotifyWorkersFailureStatuses"]] == [new.worker_id]
     assert [(m.subject, m.to) for m in mailoutbox] == [("New work", ["wanda@example.org"])]
+    assert mailoutbox[0].body == "Come.\n\nSent for the requester lab."
 
 
 def test_events_wait_for_whoever_asked_for_them(mturk):
