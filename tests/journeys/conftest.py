@@ -1,16 +1,25 @@
 """Two sites on one machine: to a browser 127.0.0.1 and localhost are strangers, each with cookies of its own."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
 
 from tests.conftest import NewPage
+from tests.marketplace import market
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
     from pytest_django.fixtures import Settings
     from pytest_django.live_server_helper import LiveServer
+
+
+@pytest.fixture(autouse=True)
+def _left_server() -> Iterator[None]:
+    """Set up first, so that the pages are closed by now: the server's threads have nobody left to wait for."""
+    yield
+    market.close_all()
 
 
 @pytest.fixture
