@@ -275,9 +275,9 @@ def _label_others(
     measure = study.protocol.stage(rule.stage).measure(rule.measure)
     for row in labelling.resolutions(study):
         gold = row.gold or {}
-        if not gold["nli_labels"]:
+        if not (labels := rule.labels(gold)):
             continue
-        found.profiles_before[votes_of(measure, rule.labels(gold))] += 1
+        found.profiles_before[votes_of(measure, labels)] += 1
         if row.item_id not in items:
             step = rule.label(gold, cuts)
             found.profiles_after[votes_of(measure, rule.labels(step.gold))] += 1

@@ -34,6 +34,8 @@ from annotation.protocols.base import (
     Stage,
     Step,
     Unresolved,
+    read_meta,
+    read_ref,
     text_problem,
 )
 from annotation.protocols.slider import STEPS, Scale
@@ -255,10 +257,7 @@ def read_row(row: Mapping[str, Any], role: str = "work") -> Item:
     if role == "work":
         payload |= _design(row)
         known |= {"item", "version", "trigger_type", "polarity", "original_was_negated", "adversarial"}
-    meta = row.get("meta") or {}
-    if not isinstance(meta, Mapping):
-        raise BadRow("'meta' must be an object")
-    if meta := {**meta, **{name: value for name, value in row.items() if name not in known | {"meta"}}}:
+    if meta := read_meta(row, known):
         payload["meta"] = meta
     return Item(payload["id"], payload, gold)
 
@@ -281,11 +280,7 @@ def _ref(row: Mapping[str, Any]) -> str:
     ref = row.get("id")
     if ref is None and row.get("item") is not None:
         ref = f"{row['item']}-{row.get('version')}"
-    if isinstance(ref, int) and not isinstance(ref, bool):
-        ref = str(ref)
-    if not isinstance(ref, str) or not ref.strip() or len(ref) > 200 or text_problem(ref):
-        raise BadRow("'id' must be a text of 1 to 200 characters")
-    return ref
+    return read_ref(ref)
 
 
 def _text(row: Mapping[str, Any], name: str, *, needed: bool = True) -> str:
