@@ -14,6 +14,7 @@ urlpatterns = [
     path("", RedirectView.as_view(pattern_name="annotation:studies"), name="front"),
     path("", include("annotation.urls")),
     path("", include("validation.urls")),
+    path("", include("hits.urls")),
     path("api/v1/", include("validation.api_urls")),
     path("api/", include("annotation.api_urls")),
     path("marketplace/", include("marketplace.urls")),
