@@ -1,7 +1,7 @@
 """The ledger: what each worker earned, and how it is paid, each sum exactly once.
 
-A sum is owed once, because its key says what it is for; decided once, because it leaves DUE once; and paid once, because
-what pays it is an intent.
+A sum is owed once, because its key says what it is for; decided once, because it leaves DUE once; paid once, because what
+pays it is an intent.
 """
 
 from collections.abc import Iterator
@@ -240,7 +240,8 @@ def note_remote(payment: Payment, remote: RemoteAssignment, *, at: datetime) -> 
 
 def due(study: Study) -> QuerySet[Payment]:
     """Rewards that wait for a decision."""
-    return Payment.objects.filter(study=study, state=State.DUE).select_related("visit__hit__batch", "worker", "study").order_by("pk")
+    waiting = Payment.objects.filter(study=study, state=State.DUE)
+    return waiting.select_related("visit__hit__batch", "worker", "study").order_by("pk")
 
 
 def proven(study: Study) -> QuerySet[Payment]:
@@ -367,7 +368,8 @@ def _bonus_refused(intent: Intent, sentence: str, at: datetime) -> None:
 def unsettled(study: Study) -> QuerySet[Payment]:
     """What a person should look at."""
     odd = Q(state=State.ATTENTION) | Q(intent__state__in=[Intent.State.FAILED, Intent.State.PARKED])
-    return Payment.objects.filter(study=study, odd).exclude(state__in=SETTLED).select_related("visit", "intent", "worker")
+    found = Payment.objects.filter(odd, study=study).exclude(state__in=SETTLED)
+    return found.select_related("visit", "intent", "worker")
 
 
 intents.KINDS |= {
