@@ -1,7 +1,7 @@
 """Batches, the HITs that sell their seats, and the visits of people who took one."""
 
 import uuid
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 from django.db import models
@@ -117,7 +117,7 @@ class Hit(models.Model):
         return f"{self.batch} HIT {self.number}"
 
     @property
-    def over_at(self) -> "models.DateTimeField | None":
+    def over_at(self) -> datetime | None:
         """When nothing can come any more: the last who took it ran out of time."""
         return self.expires_at and self.expires_at + timedelta(minutes=self.batch.duration_minutes)
 
