@@ -3,6 +3,7 @@
 Without any variable set the project refuses to start: `SECRET_KEY` is needed unless `DEBUG=true`.
 """
 
+import re
 import sys
 from pathlib import Path
 
@@ -311,10 +312,13 @@ MTURK_FEES = env.str("MTURK_FEES", default=MARKETPLACE_FEES if MTURK_MODE == "ma
 MTURK_CALLS_PER_SECOND = env.int("MTURK_CALLS_PER_SECOND", default=50)
 MTURK_PARALLEL = env.int("MTURK_PARALLEL", default=4)
 MTURK_READ_TIMEOUT = env.float("MTURK_READ_TIMEOUT", default=20.0)  # seconds
-# Sites that may show tasks in a frame, and to which a task's form may be sent.
-TASK_FRAME_HOSTS = env.list(
-    "TASK_FRAME_HOSTS",
-    default=[SITE_URL]
-    if MTURK_MODE == "marketplace"
-    else ["https://worker.mturk.com", "https://workersandbox.mturk.com", "https://www.mturk.com"],
-)
+# Origins of marketplaces that may show workers' task pages in a frame, and to which a task's form may be sent; no other
+# page may be framed at all.
+FRAMING = {
+    "marketplace": [SITE_URL],
+    "sandbox": ["https://workersandbox.mturk.com"],
+    "production": ["https://worker.mturk.com", "https://www.mturk.com"],
+}
+TASK_FRAME_HOSTS = [host.strip() for host in env.list("TASK_FRAME_HOSTS", default=FRAMING[MTURK_MODE])]
+if wrong := [host for host in TASK_FRAME_HOSTS if not re.fullmatch(r"https?://[\w.*-]+(:\d+)?", host)]:
+    raise ImproperlyConfigured(f"TASK_FRAME_HOSTS takes origins such as https://work.example.org, not {wrong[0]!r}.")

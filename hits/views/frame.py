@@ -8,7 +8,6 @@ from functools import wraps
 from typing import Any
 from urllib.parse import urlsplit
 
-from annotation.views.framing import framed
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -21,6 +20,7 @@ from annotation import screen
 from annotation.errors import Refusal
 from annotation.models import Item
 from annotation.throttling import PerVisitor
+from annotation.views.framing import framed
 from hits import visits
 from hits.models import Hit, Visit
 from hits.visits import Where
@@ -97,7 +97,8 @@ def go(request: HttpRequest, token: str) -> HttpResponse:
         return framed(redirect("annotation:consent", link, study.slug, stage))
     if onward.where == Where.INSTRUCTIONS:
         return framed(redirect("annotation:instructions_first", link, study.slug, stage))
-    return framed(redirect("annotation:start_at", link))
+    assert onward.sitting is not None
+    return framed(redirect("annotation:work", link, onward.sitting.pk, 1))
 
 
 def _leave(request: HttpRequest, visit: Visit) -> HttpResponse:

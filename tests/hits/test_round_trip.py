@@ -3,13 +3,10 @@
 from decimal import Decimal
 
 import pytest
-from django.utils import timezone
 
 from annotation.models import Annotation
-from hits import payments, places, publishing, spending
-from hits.errors import BadTerms, OverBudget
-from hits.models import Call, Hit, Intent, Payment, Visit
-from hits.publishing import Terms
+from hits import spending
+from hits.models import Call, Intent, Payment, Visit
 from marketplace import ledger
 from tests.hits import shop
 from tests.marketplace import market
@@ -28,8 +25,8 @@ def test_a_batch_is_published_done_confirmed_and_paid(lab):
     batch = shop.buy(study, 4, per_hit=2)
     remote = shop.remote_hits(lab)
     assert [(hit.max_assignments, hit.hit_type.reward, hit.hit_type.title) for hit in remote] == [
-        (2, 50, "Study crepe-a: Annotate"),
-        (2, 50, "Study crepe-a: Annotate"),
+        (2, 50, "Study crepe-a: Find false assumptions"),
+        (2, 50, "Study crepe-a: Find false assumptions"),
     ]
     assert spending.committed(study) == Decimal("2.00")
     hit = batch.hits.order_by("pk").first()
@@ -43,7 +40,7 @@ def test_a_batch_is_published_done_confirmed_and_paid(lab):
     assert set(Annotation.objects.values_list("uncounted", flat=True)) == {""}
     payment = Payment.objects.get()
     assert (payment.state, payment.amount, payment.kind) == ("paid", Decimal("0.50"), "reward")
-    assert ledger.balance(ledger.account("owed", worker=person)) == 50
+    assert ledger.account("owed", worker=person).balance == 50
     assert ledger.is_balanced()
     assert spending.committed(study) == Decimal("2.00")
     person.refresh_from_db()
