@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 
 class MTurkError(Exception):
-    """A call that did not simply succeed. code: the service's own, for the record; never compare the sentence."""
+    """A call that did not simply succeed.
+
+    code: for the record: the service's own, or what broke on the way. Never compare the sentence.
+    """
 
     def __init__(self, sentence: str, code: str = "") -> None:
         super().__init__(sentence)
@@ -122,40 +125,78 @@ class RemoteBonus:
     reason: str
 
 
+# "unavailable": nothing can have happened. "unknown": it can have.
+Outcome = Literal["ok", "refused", "throttled", "unavailable", "unknown"]
+
+
+@dataclass(frozen=True)
+class CallMade:
+    """One call as an audit log may keep it: nothing secret, nobody's name, nothing of what was asked or answered.
+
+    operation: as the service spells it, CreateHIT. code: of the error, or "". request_id: the service's own, or ""
+    where no answer came.
+    """
+
+    operation: str
+    seconds: float
+    outcome: Outcome
+    code: str = ""
+    request_id: str = ""
+
+
 class MTurkClient(Protocol):
-    """Every method makes one call (the lists: one for each page) and raises the errors above, and only those."""
+    """Every method makes one call (the lists: one for each page) and raises the errors above, and only those.
+
+    Safe to share between threads. The lists ask for a page when it is needed, so an error can come in the middle.
+    """
 
     def balance(self) -> Decimal: ...
 
-    def create_hit(self, new: NewHit) -> RemoteHit: ...
+    def create_hit(self, new: NewHit) -> RemoteHit:
+        """Raises AlreadyDone, with the HIT's id where the service names it, for a token that was used."""
+        ...
 
     def get_hit(self, hit_id: str) -> RemoteHit: ...
 
     def hits(self) -> Iterator[RemoteHit]:
-        """All of the account's, newest first, each once."""
+        """All of the account's that are not deleted, each once; services differ in the order."""
         ...
 
-    def add_seats(self, hit_id: str, seats: int, *, token: str) -> None: ...
+    def add_seats(self, hit_id: str, seats: int, *, token: str) -> None:
+        """So many more than there are. Raises AlreadyDone for a token that was used."""
+        ...
 
     def set_expiry(self, hit_id: str, at: datetime) -> None:
-        """Move the end; a time in the past ends it now."""
+        """Move the end; a time in the past ends it now. Raises AlreadyDone where it was moved to this time before."""
         ...
 
-    def delete_hit(self, hit_id: str) -> None: ...
+    def delete_hit(self, hit_id: str) -> None:
+        """A HIT that is deleted already is no error. Raises WrongState while work is under way or not reviewed."""
+        ...
 
-    def get_assignment(self, assignment_id: str) -> RemoteAssignment: ...
+    def get_assignment(self, assignment_id: str) -> RemoteAssignment:
+        """Raises NotThere also for work that is not submitted, or not shown yet."""
+        ...
 
     def assignments_of(self, hit_id: str) -> Iterator[RemoteAssignment]:
         """All pages, up to the empty one; each once."""
         ...
 
-    def approve(self, assignment_id: str, feedback: str = "", *, override: bool = False) -> None: ...
+    def approve(self, assignment_id: str, feedback: str = "", *, override: bool = False) -> None:
+        """Raises WrongState for reviewed work, however it was reviewed. override: also what was rejected before."""
+        ...
 
-    def reject(self, assignment_id: str, feedback: str) -> None: ...
+    def reject(self, assignment_id: str, feedback: str) -> None:
+        """Raises WrongState for reviewed work, however it was reviewed."""
+        ...
 
-    def bonus(self, worker_id: str, assignment_id: str, amount: Decimal, reason: str, *, token: str) -> None: ...
+    def bonus(self, worker_id: str, assignment_id: str, amount: Decimal, reason: str, *, token: str) -> None:
+        """The worker reads the reason. Raises AlreadyDone for a token that was used."""
+        ...
 
-    def bonuses_of(self, assignment_id: str) -> Iterator[RemoteBonus]: ...
+    def bonuses_of(self, assignment_id: str) -> Iterator[RemoteBonus]:
+        """All pages. Two that are alike are two."""
+        ...
 
     def create_qualification(self, name: str, description: str) -> str:
         """Its id. Raises AlreadyDone where a type of this name exists."""
@@ -169,12 +210,14 @@ class MTurkClient(Protocol):
         """Without a letter to the worker; overwrites an earlier score."""
         ...
 
-    def revoke(self, qualification_id: str, worker_id: str, reason: str) -> None: ...
+    def revoke(self, qualification_id: str, worker_id: str, reason: str) -> None:
+        """Raises WrongState where it was revoked before, NotThere where it was never granted."""
+        ...
 
     def holders(self, qualification_id: str) -> Iterator[tuple[str, int]]:
-        """(worker id, score) of everybody who holds it."""
+        """(worker id, score) of everybody who holds it, each once."""
         ...
 
     def notify(self, worker_ids: Sequence[str], subject: str, text: str) -> list[tuple[str, str]]:
-        """(worker id, why) of those it did not reach; at most 100 ids."""
+        """(worker id, why) of those it did not reach; at most 100 ids. Sent again, the letter arrives again."""
         ...
