@@ -163,14 +163,14 @@ def _problem(visit: Visit, remote: RemoteAssignment, hit: Hit) -> str:
 
 def _prove(visit: Visit, *, at: datetime) -> None:
     """The answers count from here on."""
-    before = visit.state
+    before, sitting = visit.state, visit.sitting
     Visit.objects.filter(pk=visit.pk).update(state=State.CONFIRMED, why="")
-    if visit.sitting is None:
-        return
-    if before == State.UNCLAIMED:  # it was given up too early: what nobody has collected since counts after all
-        ids = Annotation.objects.filter(assignment__sitting=visit.sitting).values_list("pk", flat=True)
-        exclusion.reinstate(visit.sitting.study, ids, by=SYSTEM, why="The marketplace confirmed it.", at=at)
-    submission.confirm(visit.sitting, at=at)
+    visit.state = State.CONFIRMED
+    assert sitting is not None
+    submission.confirm(sitting, at=at)
+    if before == State.UNCLAIMED and passes(visit):  # given up too early: what nobody has collected since counts
+        ids = Annotation.objects.filter(assignment__sitting=sitting).values_list("pk", flat=True)
+        exclusion.reinstate(sitting.study, ids, by=SYSTEM, why="The marketplace confirmed it.", at=at)
 
 
 def quarantine(visit: Visit, why: str, *, at: datetime) -> None:

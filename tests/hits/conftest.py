@@ -2,6 +2,7 @@
 
 import pytest
 
+from hits import places
 from tests.hits import shop
 from tests.marketplace import market
 
@@ -10,4 +11,5 @@ from tests.marketplace import market
 def lab(live_server, settings):
     """The account at the marketplace, with $1,000."""
     yield shop.open_shop(settings, live_server.url)
+    places.close()
     market.close_all()
