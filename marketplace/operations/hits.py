@@ -42,7 +42,7 @@ def _type_of(asked: Asked) -> HITType:
         "title": title,
         "description": description,
         "keywords": asked.get("Keywords", ""),
-        "reward": cents.from_text(asked.params["Reward"]),
+        "reward": asked.cents("Reward"),
         "assignment_seconds": _between("AssignmentDurationInSeconds", asked, LEAST, MOST),
         "auto_approval_seconds": _between("AutoApprovalDelayInSeconds", asked, 0, MOST_APPROVAL, DEFAULT_APPROVAL),
         "requirements": requirements.read(asked.requester, asked.get("QualificationRequirements", [])),

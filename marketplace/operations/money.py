@@ -27,7 +27,7 @@ def get_account_balance(asked: Asked) -> dict[str, Any]:
 @transaction.atomic
 def send_bonus(asked: Asked) -> dict[str, Any]:
     """To whoever did the assignment, reviewed or not."""
-    amount = cents.from_text(asked.params["BonusAmount"])
+    amount = asked.cents("BonusAmount")
     if not amount:
         raise ParameterValidationError('The value "0" is not valid for the parameter BonusAmount.')
     if not asked.params["Reason"].strip():

@@ -1,12 +1,15 @@
 """A marketplace for tests: requesters with boto3 clients, workers, HITs, and HTML that submits."""
 
 import gc
+import io
 import threading
 from datetime import datetime
 from typing import Any
 
 import boto3
+from botocore.awsrequest import AWSResponse
 from botocore.config import Config
+from django.test import Client
 from django.utils import timezone
 
 from marketplace import ledger, signing, work
@@ -55,6 +58,22 @@ def client_of(site: str, requester: Requester, *, secret: str = "", attempts: in
         config=Config(retries={"total_max_attempts": attempts}),
     )
     OPEN.append(made)
+    return made
+
+
+def inner_client_of(requester: Requester) -> Any:
+    """The same client, whose finished requests go to this very process instead of a socket: no server, no waiting."""
+    made, site = client_of("http://testserver", requester), Client(raise_request_exception=False)
+
+    def answer(request: Any, **_: Any) -> AWSResponse:
+        texts = {name: value if isinstance(value, str) else value.decode() for name, value in request.headers.items()}
+        headers = {"Host": "testserver", **texts}
+        kind = headers.pop("Content-Type")
+        got = site.post("/marketplace/api/", request.body, content_type=kind, headers=headers)
+        raw = type("Raw", (io.BytesIO,), {"stream": lambda self: iter([self.read()])})(got.content)
+        return AWSResponse(request.url, got.status_code, dict(got.headers), raw)
+
+    made.meta.events.register("before-send.mturk", answer)
     return made
 
 
