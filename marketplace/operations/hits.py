@@ -11,7 +11,7 @@ from django.db.models import F, QuerySet
 
 from marketplace import cents, events, faults, payment, questions, requirements
 from marketplace.errors import ParameterValidationError, RequestError, does_not_exist, wrong_state
-from marketplace.models import HIT, HITType
+from marketplace.models import HIT, HITType, QualificationType
 from marketplace.operations.asked import Asked, operation
 from marketplace.paging import page
 from marketplace.status import DISPOSED, REVIEWABLE, REVIEWING, available, status
@@ -201,7 +201,11 @@ def list_reviewable_hits(asked: Asked) -> dict[str, Any]:
 
 @operation
 def list_hits_for_qualification_type(asked: Asked) -> dict[str, Any]:
+    """Of one that was deleted, too: HITs go on asking for it."""
     wanted = asked.params["QualificationTypeId"]
+    known = QualificationType.objects.filter(qualification_type_id=wanted)
+    if wanted not in requirements.SYSTEM and not known.exists():
+        raise does_not_exist("QualificationType", wanted)
     types = HITType.objects.filter(requester=asked.requester).values_list("pk", "requirements")
     asking = [pk for pk, needed in types if any(each["QualificationTypeId"] == wanted for each in needed)]
     return _listed(asked, HIT.objects.filter(hit_type__in=asking))

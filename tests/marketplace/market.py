@@ -77,6 +77,22 @@ def inner_client_of(requester: Requester) -> Any:
     return made
 
 
+def missing(shape: Any, value: Any, path: str) -> set[str]:
+    """The members of the model that an answer lacks, as "HIT.HITLayoutId"; what it has beyond them, or of another type,
+    fails.
+    """
+    if shape.type_name == "structure":
+        assert not value.keys() - shape.members.keys(), f"{path} has {value.keys() - shape.members.keys()}"
+        inner = (missing(shape.members[name], member, f"{path}.{name}") for name, member in value.items())
+        return {f"{shape.name}.{name}" for name in shape.members.keys() - value.keys()}.union(*inner)
+    if shape.type_name == "list":
+        return set().union(*(missing(shape.member, each, path) for each in value))
+    types = {"string": str, "integer": int, "long": int, "boolean": bool, "timestamp": (int, float)}
+    assert isinstance(value, types[shape.type_name]), f"{path} is {value!r}"
+    assert value in shape.metadata.get("enum", [value]), f"{path} is {value!r}"
+    return set()
+
+
 def do(worker: Worker, hit_id: str, answer: str = "yes", *, at: datetime | None = None) -> Assignment:
     """Accept and submit."""
     now = at or timezone.now()
