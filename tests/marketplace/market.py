@@ -47,15 +47,15 @@ def make_worker(name: str = "wanda", **more: Any) -> Worker:
     return Worker.objects.create(name=name, created_at=timezone.now(), **more)
 
 
-def client_of(site: str, requester: Requester, *, secret: str = "", attempts: int = 1) -> Any:
-    """boto3's own client, unmodified; without retries unless asked for."""
+def client_of(site: str, requester: Requester, *, secret: str = "", attempts: int = 1, patience: float = 60) -> Any:
+    """boto3's own client, unmodified; without retries unless asked for. patience: seconds until it gives up reading."""
     made = boto3.client(
         "mturk",
         endpoint_url=f"{site}/marketplace/api/",
         region_name="us-east-1",
         aws_access_key_id=requester.access_key,
         aws_secret_access_key=secret or signing.secret_of(requester),
-        config=Config(retries={"total_max_attempts": attempts}),
+        config=Config(retries={"total_max_attempts": attempts}, read_timeout=patience),
     )
     OPEN.append(made)
     return made
