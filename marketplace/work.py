@@ -1,6 +1,5 @@
 """What workers do: accept, submit, give back."""
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urljoin
@@ -111,7 +110,7 @@ def _place(hit: HIT) -> Assignment:
 
 
 @transaction.atomic
-def submit(worker: Worker, assignment_id: str, fields: Mapping[str, str], *, at: datetime) -> Assignment:
+def submit(worker: Worker, assignment_id: str, fields: questions.Sent, *, at: datetime) -> Assignment:
     """Take the answer, once. Locks the HIT. Raises Refused: too late, twice, for somebody else, without an answer."""
     hit, assignment = _locked(worker, assignment_id)
     if assignment.state != State.ACCEPTED:

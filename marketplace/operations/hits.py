@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F, QuerySet
 
-from marketplace import cents, events, faults, payment, questions, requirements
+from marketplace import cents, events, faults, forms, payment, questions, requirements
 from marketplace.errors import ParameterValidationError, RequestError, does_not_exist, wrong_state
 from marketplace.models import HIT, HITType, QualificationType
 from marketplace.operations.asked import Asked, operation
@@ -102,7 +102,9 @@ def _create(asked: Asked, hit_type: HITType) -> HIT:
             "Exactly one of Question and HITLayoutId must be given; this server has no layouts."
         )
     _length("RequesterAnnotation", asked.get("RequesterAnnotation") or "-", 255)
-    questions.read(asked.params["Question"])
+    question = questions.read(asked.params["Question"])
+    if question.kind == "form":
+        forms.fields(question.text)
     count = _between("MaxAssignments", asked, 1, MOST_ASSIGNMENTS, 1)
     seconds = _between("LifetimeInSeconds", asked, LEAST, MOST)
     hit = HIT(

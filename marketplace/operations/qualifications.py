@@ -5,7 +5,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 
-from marketplace import answer_keys, questions
+from marketplace import answer_keys, forms, questions
 from marketplace.errors import ParameterValidationError, RequestError, does_not_exist
 from marketplace.models import Grant, QualificationRequest, QualificationType
 from marketplace.operations.asked import Asked, operation
@@ -71,6 +71,7 @@ def _rules(asked: Asked, present: QualificationType) -> dict[str, Any]:
     if asked.get("Test"):
         if questions.read(test).kind != "form":
             raise ParameterValidationError("A qualification's Test is a QuestionForm.")
+        forms.fields(test)
         if not asked.get("TestDurationInSeconds", present.test_seconds):
             raise ParameterValidationError("A Test needs its TestDurationInSeconds.")
     if key:

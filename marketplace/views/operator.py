@@ -41,7 +41,7 @@ def page(request: HttpRequest) -> HttpResponse:
     """Everything at a glance; posting makes a requester."""
     said = ""
     if request.method == "POST":
-        name = request.POST.get("name", "").strip()
+        name = request.POST.get("name", "").replace("\x00", "").strip()
         if not 1 <= len(name) <= 100 or Requester.objects.filter(name=name).exists():
             said = "A requester needs a name of its own, of at most 100 characters."
         else:

@@ -182,7 +182,7 @@ def test_a_qualification_is_won_by_its_test_and_opens_the_work(new_page, lab, ax
     frame.get_by_role("radio", name="Bus").check()
     frame.get_by_role("button", name="Submit").click()
     expect(page.get_by_role("heading", name="Thank you. Your work is submitted")).to_be_visible()
-    assert "<FreeText>b</FreeText>" in Assignment.objects.get().answer
+    assert "<SelectionIdentifier>b</SelectionIdentifier>" in Assignment.objects.get().answer
     assert QualificationType.objects.count() == 1
 
 
