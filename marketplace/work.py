@@ -127,9 +127,7 @@ def submit(worker: Worker, assignment_id: str, fields: questions.Sent, *, at: da
     HIT.objects.filter(pk=hit.pk).update(accepted=F("accepted") - 1, submitted=F("submitted") + 1)
     Worker.objects.filter(pk=worker.pk).update(submitted=F("submitted") + 1)
     events.tell(hit, "AssignmentSubmitted", assignment, at=at)
-    hit.refresh_from_db()
-    if status(hit, at) == "Reviewable":
-        events.tell(hit, "HITReviewable", at=at)
+    events.tell_if_reviewable(hit.pk, at=at)
     return assignment
 
 
@@ -140,6 +138,7 @@ def give_back(worker: Worker, assignment_id: str, *, at: datetime) -> None:
     if not free(hit, assignment.pk):
         raise Refused("This assignment was submitted before.")
     events.tell(hit, "AssignmentReturned", assignment, at=at)
+    events.tell_if_reviewable(hit.pk, at=at)
 
 
 def _locked(worker: Worker, assignment_id: str) -> tuple[HIT, Assignment]:

@@ -14,7 +14,7 @@ from marketplace.errors import ParameterValidationError, RequestError, does_not_
 from marketplace.models import HIT, HITType, QualificationType
 from marketplace.operations.asked import Asked, operation
 from marketplace.paging import page
-from marketplace.status import DISPOSED, REVIEWABLE, REVIEWING, available, status
+from marketplace.status import ASSIGNABLE, DISPOSED, REVIEWABLE, REVIEWING, available, status
 
 DEFAULT_APPROVAL = 30 * 24 * 3600
 LEAST, MOST = 30, 31_536_000  # seconds of a lifetime, or of an assignment
@@ -239,11 +239,13 @@ def update_expiration_for_hit(asked: Asked) -> dict[str, Any]:
         raise RequestError(
             "DuplicateRequest", f'The idempotency token "{hit.hit_id}{until}" has already been processed.'
         )
-    is_longer = until > hit.expires_at
+    is_longer, was = until > hit.expires_at, status(hit, asked.at)
     hit.expires_at = min(hit.expires_at, asked.at) if until <= asked.at else until
     hit.save(update_fields=["expires_at"])
     asked.effect["hit"] = hit.hit_id
     events.tell(hit, "HITExtended" if is_longer else "HITExpired", at=asked.at)
+    if was == ASSIGNABLE:
+        events.tell_if_reviewable(hit.pk, at=asked.at)
     return {}
 
 
