@@ -107,7 +107,10 @@ def _next_of(worker: Worker, hit_type: HITType) -> HIT:
 def preview(request: HttpRequest, worker: Worker, type_id: str) -> HttpResponse:
     """A HIT as it looks before it is accepted; nobody is named to its page."""
     hit_type = get_object_or_404(HITType.objects.select_related("requester"), type_id=type_id)
-    hit, needed = _next_of(worker, hit_type), requirements.judge(worker, hit_type.requirements)
+    needed = requirements.judge(worker, hit_type.requirements)
+    if not requirements.allow(needed, "DiscoverPreviewAndAccept"):
+        raise work.NotThere("There is no such work for you.")
+    hit = _next_of(worker, hit_type)
     may_see = requirements.allow(needed, "PreviewAndAccept")
     context = {
         "worker": worker,
