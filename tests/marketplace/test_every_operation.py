@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from types import SimpleNamespace
 
 import pytest
@@ -13,7 +13,7 @@ from botocore.session import get_session
 from django.db import transaction
 from django.utils import timezone
 
-from marketplace import ledger, shapes, work
+from marketplace import cents, ledger, shapes, work
 from marketplace.models import Call, QualificationRequest, QualificationType
 from tests.marketplace.market import USUAL, do, inner_client_of, make_requester, make_worker, missing
 from tests.marketplace.test_wire import SITE, send, signed
@@ -476,3 +476,55 @@ def test_each_refusal_says_why_and_changes_nothing(world):
             assert (said[0], text in said[1]) == (code, True), (operation, text, said)
             assert error["ResponseMetadata"]["HTTPStatusCode"] == 400
             assert (money(), Call.objects.last().effect) == (before, {}), (operation, text)
+
+
+@pytest.mark.parametrize(
+    ("reward", "assignments", "masters", "fee"),
+    [
+        (50, 9, False, 10),
+        (50, 10, False, 20),
+        (50, 9, True, 13),  # 12.5 cents: half a cent is rounded up
+        (50, 10, True, 23),
+        (1, 1, False, 1),  # at least a cent
+        (0, 1, False, 0),
+        (7, 1, False, 1),
+        (8, 1, False, 2),
+    ],
+)
+def test_fees_come_to_whole_cents(reward, assignments, masters, fee):
+    assert cents.reward_fee(reward, assignments, masters=masters, preset="mturk") == fee
+    assert cents.reward_fee(reward, assignments, masters=masters, preset="none") == 0
+
+
+def test_what_scripts_in_the_field_do_goes_through(world, settings):
+    """MTURK.md 9: each line is what a published client sends, and relies on."""
+    settings.MARKETPLACE_FEES, mturk = "mturk", world.mturk
+    made = mturk.create_hit(**{**USUAL, "Title": "At once", "AutoApprovalDelayInSeconds": 0})["HIT"]
+    assert made["QualificationRequirements"] == []
+    assert mturk.get_hit(HITId=made["HITId"])["HIT"] == made
+    done = do(make_worker("at once"), made["HITId"])
+    # An approval of what approves itself: either answer occurs, and it is paid once.
+    assert outcome(mturk, "ApproveAssignment", {"AssignmentId": done.assignment_id}) == "InvalidAssignmentState"
+    assert ledger.account("owed", worker=done.worker).balance == 50
+    # A bonus before the review, a rejection without words, a bonus after it.
+    bonus = {**world.bonus, "BonusAmount": "0.02", "Reason": "ref 7F3K"}
+    for operation, params in (
+        ("SendBonus", bonus),
+        ("RejectAssignment", {"AssignmentId": world.done, "RequesterFeedback": ""}),
+        ("SendBonus", bonus),
+        ("ApproveAssignment", {"AssignmentId": world.done, "OverrideRejection": True}),
+    ):
+        assert outcome(mturk, operation, params) == "", operation
+    assert ledger.account("fees").balance == 10 + 2  # of "At once"; a bonus of 2 cents costs the least there is
+    # A type is found by any part of its name at once, asked for without a value, and may have a time without a test.
+    given = {"Name": "Been here BEFORE", "Description": "D", "QualificationTypeStatus": "Active"}
+    kind = mturk.create_qualification_type(**given, TestDurationInSeconds=600)["QualificationType"]
+    listed = mturk.list_qualification_types(Query="here before", MustBeRequestable=True, MustBeOwnedByCaller=True)
+    assert [each["QualificationTypeId"] for each in listed["QualificationTypes"]] == [kind["QualificationTypeId"]]
+    one = {"QualificationTypeId": kind["QualificationTypeId"], "WorkerId": world.worker}
+    mturk.associate_qualification_with_worker(**one)
+    assert mturk.get_qualification_score(**one)["Qualification"]["IntegerValue"] == 1
+    # Expire, then delete at once.
+    mturk.update_expiration_for_hit(HITId=made["HITId"], ExpireAt=datetime(2015, 1, 1))
+    assert outcome(mturk, "DeleteHIT", {"HITId": made["HITId"]}) == ""
+    assert ledger.is_balanced()
