@@ -21,7 +21,7 @@ from annotation.progress import advance, free_seat, seats_of
 from annotation.protocols.base import BadRow
 from annotation.qualification import qualify
 from annotation.reading import Source, read_rows
-from annotation.submission import LATE, UNCOUNTED, is_right
+from annotation.submission import LATE, UNCONFIRMED, UNCOUNTED, is_right
 
 BATCH = 1_000
 MAX_SECONDS = 2**31 - 1
@@ -271,6 +271,10 @@ def _take(study: Study, rows: Sequence[Fresh], *, by: str, at: datetime) -> None
             )
         )
     Assignment.objects.bulk_create(assignments)
+    whys = [
+        UNCOUNTED.get(row.item.role) or ("" if assignment.seat is not None else row.given.uncounted or LATE)
+        for row, assignment in zip(rows, assignments, strict=True)
+    ]
     Annotation.objects.bulk_create(
         Annotation(
             study=study,
@@ -279,14 +283,14 @@ def _take(study: Study, rows: Sequence[Fresh], *, by: str, at: datetime) -> None
             assignment=assignment,
             stage=row.given.stage,
             answer=row.answer,
-            uncounted=UNCOUNTED.get(row.item.role)
-            or ("" if assignment.seat is not None else row.given.uncounted or LATE),
+            uncounted=why,
+            unproven=why == UNCONFIRMED,
             is_right=is_right(study, study.protocol.stage(row.given.stage), row.item, row.answer),
             protocol_version=study.protocol_version,
             active_seconds=row.given.active_seconds,
             submitted_at=row.given.submitted_at,
         )
-        for row, assignment in zip(rows, assignments, strict=True)
+        for row, assignment, why in zip(rows, assignments, whys, strict=True)
     )
     work = [row for row in rows if row.item.role == Item.Role.WORK]
     for worker, count in sorted(Counter(row.worker.pk for row in work).items()):

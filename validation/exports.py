@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from annotation.intake import batched
-from annotation.models import Annotation, Enrolment, Study
+from annotation.models import Annotation, Enrolment, Item, Study
 from annotation.models.workers import running_code
 from annotation.submission import UNCOUNTED
 from validation.models import Resolution
@@ -94,7 +94,9 @@ KEPT_HERE = [Annotation.Why.WITHDRAWN, *UNCOUNTED.values()]
 def _annotations(study: Study) -> QuerySet[Annotation]:
     """Fillers leave with the rest where labels follow from them."""
     kept_here = [why for why in KEPT_HERE if not (why == Annotation.Why.FILLER and study.protocol.labelling)]
-    return Annotation.objects.filter(study=study).exclude(uncounted__in=kept_here).order_by("pk")
+    leaving = Annotation.objects.filter(study=study).exclude(uncounted__in=kept_here)
+    # Of hidden items too: no label follows from what is unconfirmed.
+    return leaving.exclude(~Q(item__role=Item.Role.WORK), uncounted=Annotation.Why.UNCONFIRMED).order_by("pk")
 
 
 def count_annotations(study: Study) -> int:
