@@ -214,10 +214,6 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     },
 }
-# Origins of marketplaces that may show workers' task pages in a frame; no other page may be framed at all.
-TASK_FRAME_HOSTS = [host.strip() for host in env.list("TASK_FRAME_HOSTS", default=[])]
-if wrong := [host for host in TASK_FRAME_HOSTS if not re.fullmatch(r"https?://[\w.*-]+(:\d+)?", host)]:
-    raise ImproperlyConfigured(f"TASK_FRAME_HOSTS takes origins such as https://work.example.org, not {wrong[0]!r}.")
 MAX_BODY_BYTES = env.int("MAX_BODY_BYTES", default=1024 * 1024)
 MAX_UPLOAD_BYTES = env.int("MAX_UPLOAD_BYTES", default=200 * 1024 * 1024)
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
