@@ -1,7 +1,7 @@
 """The whole site on a port of its own, for as long as whoever started it lives: `python -m hits.throwaway_site`.
 
-It brings the database that the environment names up to date, says its address in one line, and serves until its standard
-input ends. So it stops with its starter, however that one ends.
+It brings the database that the environment names up to date, says its address in one line, and serves until its
+standard input ends. So it stops with its starter, however that one ends.
 """
 
 import os
