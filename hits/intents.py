@@ -19,7 +19,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import OperationalError, connection, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotation.models import Study
@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 State = Intent.State
 LEASE = timedelta(seconds=90)  # more than a call with its timeouts can take
 TOKEN_LIFE = timedelta(hours=23)  # the service forgets a token after 24 hours (MTURK.md 6)
-SOON = 3.0  # seconds that whoever carries intents out waits for the next one, instead of leaving it to the sweep
+SOON = 8.0  # seconds that whoever carries intents out waits for the next one, instead of leaving it to the sweep
 FUNDS = timedelta(minutes=1)  # how often an account without money is asked again
 SLOWEST = {Throttled: 5.0, MTurkUnavailable: 60.0}  # seconds between two tries, at most
 
@@ -145,14 +145,13 @@ def again(intent: Intent, *, at: datetime) -> bool:
 
 def due(at: datetime) -> QuerySet[Intent]:
     """Those to be tried now: waiting and due, or left in flight by somebody who is gone."""
-    waiting = Q(state=State.PENDING, not_before__lte=at)
-    return Intent.objects.filter(waiting | Q(state=State.IN_FLIGHT, leased_until__lt=at))
+    return Intent.objects.filter(state__in=[State.PENDING, State.IN_FLIGHT], not_before__lte=at)
 
 
 def claim(place: str, at: datetime) -> Intent | None:
     """Lease the next one that is due; from now on its outcome is not known."""
     with transaction.atomic():
-        free = due(at).filter(place=place).order_by("not_before", "pk")
+        free = due(at).filter(place=place).order_by("not_before")  # the order of the index `intent_due`
         locked = free.select_for_update(of=("self",), skip_locked=connection.features.has_select_for_update_skip_locked)
         intent = locked.first()
         if intent is None:
@@ -162,9 +161,10 @@ def claim(place: str, at: datetime) -> Intent | None:
 
 def _lease(intent: Intent, at: datetime) -> Intent:
     intent.was_unsure = intent.unsure
-    intent.state, intent.leased_until, intent.unsure = State.IN_FLIGHT, at + LEASE, True
+    intent.state, intent.unsure = State.IN_FLIGHT, True
+    intent.leased_until = intent.not_before = at + LEASE
     intent.attempts, intent.sent_at = intent.attempts + 1, intent.sent_at or at
-    intent.save(update_fields=["state", "leased_until", "unsure", "attempts", "sent_at"])
+    intent.save(update_fields=["state", "leased_until", "not_before", "unsure", "attempts", "sent_at"])
     return intent
 
 
