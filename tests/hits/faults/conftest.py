@@ -8,10 +8,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db.models import Min, Q
 from django.utils import timezone
 
 from hits import intents, sweeping
-from hits.models import Hit, Intent
+from hits.models import Hit, Intent, Visit
 from marketplace import faults
 
 TICK = timedelta(seconds=10)  # as often as beat asks for a sweep
@@ -42,15 +43,24 @@ class Beat:
         while self._is_busy():
             assert self.now() < end, f"not done after {minutes} minutes: {_left()}"
             found += self.sweep()
+            self.ahead += max(self._idle() - TICK, timedelta())
         return found
 
+    def _idle(self) -> timedelta:
+        """Until something is due."""
+        waiting = Intent.objects.filter(closed_at=None).aggregate(next=Min("not_before"))["next"]
+        looking = Hit.objects.aggregate(next=Min("look_at"))["next"]
+        nearest = min((time for time in (waiting, looking) if time), default=self.now())
+        return min(nearest - self.now(), timedelta(minutes=1))
+
     def _is_busy(self) -> bool:
-        expected = Hit.objects.filter(look_at__lte=self.now() + 2 * TICK)
-        return expected.exists() or Intent.objects.filter(closed_at=None).exists()
+        looking = Hit.objects.filter(Q(look_at__lte=self.now() + 2 * TICK) | Q(visits__state=Visit.State.LEFT))
+        return looking.exists() or Intent.objects.filter(closed_at=None).exists()
 
 
 def _left() -> list[str]:
-    return [f"{intent} {intent.state}: {intent.error}" for intent in Intent.objects.filter(closed_at=None)[:5]]
+    waiting = [f"{intent} {intent.state}: {intent.error}" for intent in Intent.objects.filter(closed_at=None)[:5]]
+    return waiting + [f"{visit}" for visit in Visit.objects.filter(state=Visit.State.LEFT)[:5]]
 
 
 @pytest.fixture

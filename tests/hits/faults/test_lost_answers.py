@@ -13,35 +13,27 @@ from marketplace.models import HIT, Assignment, Bonus
 from tests.hits import shop
 from tests.hits.faults.judge import problems
 
-pytestmark = pytest.mark.django_db(transaction=True)
-BUDGET = Decimal("6.00")
+# On one database only, for its length; tests/concurrency has the same on PostgreSQL, with many workers.
+pytestmark = [pytest.mark.sqlite, pytest.mark.django_db(transaction=True)]
+BUDGET = Decimal("3.00")
 
 
-@pytest.mark.parametrize(
-    ("chances", "seed"),
-    [
-        ({"lost_after": 0.5}, 1),
-        ({"cut": 0.5}, 2),
-        ({"error500_after": 0.5}, 3),
-        ({"hang_after": 0.3}, 4),
-        ({"lost_before": 0.5}, 5),
-        ({"error500_before": 0.5}, 6),
-        ({"throttle": 0.3, "lost_after": 0.2, "cut": 0.2}, 7),
-        ({"throttle": 0.6, "lost_after": 0.2, "error500_after": 0.2}, 8),
-    ],
-    ids=lambda given: "-".join(given) if isinstance(given, dict) else None,
-)
+AFTER = {"lost_after": 0.15, "cut": 0.1, "error500_after": 0.1, "hang_after": 0.05}
+BEFORE = {"throttle": 0.4, "lost_before": 0.1, "error500_before": 0.1, "hang_before": 0.02}
+
+
+@pytest.mark.parametrize(("chances", "seed"), [(AFTER, 1), (BEFORE, 2)], ids=["after", "before"])
 def test_a_batch_lives_its_whole_life_whatever_becomes_of_the_answers(lab, settings, beat, suffer, chances, seed):
     settings.MTURK_READ_TIMEOUT = 0.15
     suffer(All=chances, seed=seed)
-    study = shop.make_shop_study(12)
+    study = shop.make_shop_study(8)
     spending.set_budget(study, BUDGET, by="test", at=beat.now())
-    terms = Terms(stage="generate", sittings=8, reward=Decimal("0.50"), per_hit=1, approval="by hand")
+    terms = Terms(stage="generate", sittings=5, reward=Decimal("0.50"), per_hit=1, approval="by hand")
     batch = publishing.publish(study, terms, by="test", at=beat.now())
     beat.until_quiet(minutes=15)
-    assert HIT.objects.count() == 8
+    assert HIT.objects.count() == 5
     hits = list(batch.hits.order_by("pk"))
-    people = [shop.make_worker(f"w{n}") for n in range(4)]
+    people = [shop.make_worker(f"w{n}") for n in range(3)]
     for person, hit in zip(people, hits, strict=False):
         shop.do(person, hit, at=beat.now())
     beat.until_quiet(minutes=15)
@@ -66,9 +58,7 @@ def test_a_batch_lives_its_whole_life_whatever_becomes_of_the_answers(lab, setti
     beat.ahead += timedelta(hours=2)  # until nobody can hold one any more
     beat.until_quiet(minutes=15)
     assert problems(study, budget=BUDGET, at=beat.now()) == []
-    assert (HIT.objects.count(), HIT.objects.filter(disposed_at=None).count()) == (8, 0)
-    assert sorted(Assignment.objects.values_list("state", flat=True)) == ["Approved"] * 3 + ["Rejected"]
-    assert list(Bonus.objects.values_list("cents", flat=True)) == [20] * 3
+    assert (HIT.objects.count(), HIT.objects.filter(disposed_at=None).count()) == (5, 0)
+    assert sorted(Assignment.objects.values_list("state", flat=True)) == ["Approved"] * 2 + ["Rejected"]
+    assert list(Bonus.objects.values_list("cents", flat=True)) == [20] * 2
     assert Counter(Intent.objects.values_list("state", flat=True)) == {"done": Intent.objects.count()}
-    from marketplace.models import Call
-    print("CALLS", Counter(Call.objects.values_list("operation", flat=True)), beat.ahead)
