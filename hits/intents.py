@@ -18,18 +18,21 @@ from time import sleep
 from typing import Any
 
 from django.conf import settings
-from django.db import OperationalError, connection, transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotation.models import Study
 from hits.client import (
     AlreadyDone,
+    BadAccount,
     CallMade,
     InsufficientFunds,
     MTurkClient,
+    MTurkError,
     MTurkRefused,
     MTurkUnavailable,
+    NotThere,
     Throttled,
     WrongState,
 )
@@ -41,15 +44,17 @@ State = Intent.State
 LEASE = timedelta(seconds=90)  # more than a call with its timeouts can take
 TOKEN_LIFE = timedelta(hours=23)  # the service forgets a token after 24 hours (MTURK.md 6)
 SOON = 8.0  # seconds that whoever carries intents out waits for the next one, instead of leaving it to the sweep
-FUNDS = timedelta(minutes=1)  # how often an account without money is asked again
+ACCOUNT = timedelta(minutes=1)  # how often an account without money, or with a wrong key, is tried again
+LAG = timedelta(minutes=10)  # reads may lag so long behind writes: until then, what is not there is not there yet
 SLOWEST = {Throttled: 5.0, MTurkUnavailable: 60.0}  # seconds between two tries, at most
 
 
 class NotYet(MTurkUnavailable):
-    """Something else must be done first."""
+    """Something else must be done first. is_woken: whether that wakes this intent, so that it need not ask often."""
 
-    def __init__(self, sentence: str) -> None:
+    def __init__(self, sentence: str, *, is_woken: bool = False) -> None:
         super().__init__(sentence, may_have_happened=False)
+        self.is_woken = is_woken
 
 
 class Unknowable(Exception):
@@ -175,8 +180,13 @@ def carry_out(intent: Intent, mturk: MTurkClient, *, now: Callable[[], datetime]
     with _noting(intent):
         try:
             remote_id = _try(intent, KINDS[intent.kind], mturk, now())
-        except InsufficientFunds as refused:
-            _wait(intent, now() + FUNDS, refused.sentence, now())
+        except (InsufficientFunds, BadAccount) as refused:
+            _wait(intent, now() + ACCOUNT, refused.sentence, now())
+        except NotThere as missing:
+            if now() - intent.created_at > LAG:
+                _record(intent, State.FAILED, now(), error=missing.sentence)
+            else:
+                _wait(intent, now() + _pause(intent, missing), missing.sentence, now())
         except MTurkUnavailable as unavailable:
             _wait(intent, now() + _pause(intent, unavailable), unavailable.sentence, now(), unavailable)
         except MTurkRefused as refused:
@@ -209,10 +219,29 @@ def _try(intent: Intent, kind: Kind, mturk: MTurkClient, at: datetime) -> str:
         if found is None:
             raise
         return found
+    except (InsufficientFunds, BadAccount):
+        raise
+    except MTurkRefused as refused:
+        return _after_all(intent, kind, mturk, refused)
 
 
-def _pause(intent: Intent, error: MTurkUnavailable) -> timedelta:
+def _after_all(intent: Intent, kind: Kind, mturk: MTurkClient, refused: MTurkRefused) -> str:
+    """What refuses this try says nothing about one before it, whose answer was lost."""
+    if not intent.was_unsure:
+        raise refused
+    try:
+        found = kind.look(intent, mturk)
+    except MTurkRefused:
+        raise Unknowable(f"It may have happened, and cannot be looked up: {refused.sentence}") from refused
+    if found is None:
+        raise refused
+    return found
+
+
+def _pause(intent: Intent, error: MTurkError) -> timedelta:
     """Twice as long with every try, and never quite the same for two of them."""
+    if isinstance(error, NotYet) and error.is_woken:
+        return timedelta(seconds=SLOWEST[MTurkUnavailable])
     most = SLOWEST[Throttled] if isinstance(error, Throttled | NotYet) else SLOWEST[MTurkUnavailable]
     jitter = Random(f"{intent.token} {intent.attempts}").uniform(0.5, 1.5)
     return timedelta(seconds=min(most, 0.1 * 2 ** min(intent.attempts, 12)) * jitter)
@@ -289,12 +318,22 @@ def _work_off(
     while now() < until:
         if intent := claim(place, now()):
             _keep_pace(place, now)
-            carry_out(intent, mturk, now=now)
+            _carry_on(intent, mturk, now)
             tell()
         elif (wait := _seconds_to_next(place, now())) is not None and wait <= SOON:
             sleep(max(wait, 0.01))
         else:
             return
+
+
+def _carry_on(intent: Intent, mturk: MTurkClient, now: Callable[[], datetime]) -> None:
+    """One that fails by a fault of ours must not keep the others from their turn; without the database nobody has one."""
+    try:
+        carry_out(intent, mturk, now=now)
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception:
+        log.exception("%s was not carried out; its lease runs out", intent)
 
 
 def _seconds_to_next(place: str, at: datetime) -> float | None:

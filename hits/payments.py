@@ -350,6 +350,8 @@ def reference_of(intent: Intent) -> str:
 
 def _bonus(intent: Intent, mturk: MTurkClient) -> str:
     visit, payment = _visit(intent), _payment(intent)
+    if payment.state == State.VOID:
+        raise MTurkRefused("It was given up, and its money may be promised to others.")
     reason = f"{payment.reason} ({reference_of(intent)})"
     mturk.bonus(visit.remote_worker, visit.assignment_id, payment.amount, reason, token=intent.token)
     return reference_of(intent)

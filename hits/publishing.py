@@ -9,7 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Max, QuerySet, Sum
+from django.db.models import Max, Q, QuerySet, Sum
 from django.urls import reverse
 
 from annotation.events import SYSTEM, event, record
@@ -22,6 +22,7 @@ from hits.models import Batch, Hit, Intent, Visit
 
 LOOK_FIRST = timedelta(minutes=2)  # after publishing; a worker's visit brings it forward
 MOST_SITTINGS = 100_000
+YEAR = timedelta(days=365)
 LIVE = (Hit.State.PLANNED, Hit.State.OPEN, Hit.State.ENDING)
 
 
@@ -210,18 +211,21 @@ def end(batch: Batch, *, by: str, at: datetime) -> int:
 @transaction.atomic
 def _move(batch: Batch, before: Sequence[str], to: str, *, by: str, at: datetime) -> None:
     places.check(batch.place)
+    # Intents before the batch: in this order they are locked where an outcome is recorded.
+    Intent.objects.filter(batch=batch, kind="create", state=Intent.State.PENDING).update(not_before=at)
     if not Batch.objects.filter(pk=batch.pk, state__in=before).update(state=to):
         batch.refresh_from_db(fields=["state"])
         raise NotNow(f"This batch is {batch.state}.")
     batch.state = Batch.State(to)
     record([event(batch.study, f"batch {to}", by=by, at=at, batch=batch.number)])
     if to == Batch.State.OPEN:
-        for hit in batch.hits.filter(state=Hit.State.ENDING, unsold__gt=0):
+        being_ended = Q(intents__kind="expiry", intents__closed_at=None)  # by a pause that was not carried out yet
+        unsold = batch.hits.filter(state__in=[Hit.State.OPEN, Hit.State.ENDING], unsold__gt=0)
+        for hit in unsold.filter(Q(state=Hit.State.ENDING) | being_ended).distinct():
             extend_hit(hit, at + timedelta(hours=batch.lifetime_hours), by=by, at=at)
     else:
         for hit in batch.hits.filter(state=Hit.State.OPEN):
             end_hit(hit, by=by, at=at)
-    Intent.objects.filter(batch=batch, kind="create", state=Intent.State.PENDING).update(not_before=at)
     intents.wake()
 
 
@@ -353,7 +357,7 @@ def _create(intent: Intent, mturk: MTurkClient) -> str:
     hit = Hit.objects.select_related("batch__study").get(intents=intent)
     batch = hit.batch
     if not intent.was_unsure and batch.state == Batch.State.PAUSED:
-        raise NotYet("The batch is paused.")
+        raise NotYet("The batch is paused.", is_woken=True)
     if not intent.was_unsure and batch.state == Batch.State.CLOSED:
         raise MTurkRefused("The batch was ended before this HIT was published.")
     return mturk.create_hit(
@@ -379,7 +383,8 @@ def _find(intent: Intent, mturk: MTurkClient) -> str | None:
 
 
 def _created(intent: Intent, at: datetime) -> None:
-    batch = Batch.objects.get(intents=intent)
+    # Locked: it may be paused or ended at this moment by somebody who does not see this HIT yet.
+    batch = Batch.objects.select_for_update(of=("self",), no_key=True).get(intents=intent)
     until = (intent.sent_at or at) + timedelta(hours=batch.lifetime_hours)
     mine = Hit.objects.filter(intents=intent, state=Hit.State.PLANNED)
     mine.update(state=Hit.State.OPEN, hit_id=intent.remote_id, expires_at=until, look_at=at + LOOK_FIRST)
@@ -392,12 +397,18 @@ def _not_created(intent: Intent, sentence: str, at: datetime) -> None:
 
 
 def _set_expiry(intent: Intent, mturk: MTurkClient) -> str:
-    newest = Intent.objects.filter(hit=intent.hit_id, kind="expiry").order_by("-pk").first()
-    if newest and newest.pk != intent.pk:
+    if not _is_newest(intent):
         return ""  # it was decided anew since
+    if Intent.objects.filter(hit=intent.hit_id, kind="expiry", closed_at=None, pk__lt=intent.pk).exists():
+        raise NotYet("The decision before this one ends first.")  # the last word there must be the newest
     hit_id, until = _hit_id(intent), datetime.fromisoformat(intent.params["until"])
-    mturk.set_expiry(hit_id, until)
+    # What ends now does so by any clock: the marketplace's may be behind ours.
+    mturk.set_expiry(hit_id, until if until > intent.created_at else until - YEAR)
     return hit_id
+
+
+def _is_newest(intent: Intent) -> bool:
+    return not Intent.objects.filter(hit=intent.hit_id, kind="expiry", pk__gt=intent.pk).exists()
 
 
 def _expiry_set(intent: Intent, mturk: MTurkClient) -> str | None:
@@ -408,6 +419,8 @@ def _expiry_set(intent: Intent, mturk: MTurkClient) -> str | None:
 
 
 def _expires(intent: Intent, at: datetime) -> None:
+    if not _is_newest(intent):
+        return
     until = datetime.fromisoformat(intent.params["until"])
     state = Hit.State.OPEN if until > at else Hit.State.ENDING
     mine = Hit.objects.filter(intents=intent, state__in=[Hit.State.OPEN, Hit.State.ENDING])

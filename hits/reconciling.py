@@ -83,11 +83,14 @@ def look_at(hit: Hit, mturk: MTurkClient, *, at: datetime) -> Counter[str]:
     found: Counter[str] = Counter(hits=1)
     is_over = hit.over_at is not None and at > hit.over_at + GRACE
     known = _known(hit)
-    for remote in mturk.assignments_of(hit.hit_id or ""):
-        if known.get((remote.assignment_id, remote.worker_id)) == remote.status:
-            found["assignments"] += 1
-        else:
-            found += take_in(remote, hit, at=at)
+    try:
+        for remote in mturk.assignments_of(hit.hit_id or ""):
+            if known.get((remote.assignment_id, remote.worker_id)) == remote.status:
+                found["assignments"] += 1
+            else:
+                found += take_in(remote, hit, at=at)
+    except NotThere:  # not yet, or not any more
+        found["missing"] += 1
     found["unclaimed"] += _give_up(hit, at=at)
     if hit.state in (Hit.State.OPEN, Hit.State.ENDING) and (is_over or _is_sold_out(hit)):
         _end(hit, mturk, at=at)
@@ -230,8 +233,8 @@ def _end(hit: Hit, mturk: MTurkClient, *, at: datetime) -> None:
         try:
             remote = mturk.get_hit(hit.hit_id or "")
         except NotThere:
-            return
-        if remote.status in ("Assignable", "Unassignable"):
+            remote = None
+        if remote and remote.status in ("Assignable", "Unassignable"):
             Hit.objects.filter(pk=hit.pk).update(expires_at=remote.expires_at)
             hit.expires_at = remote.expires_at
             return
@@ -244,7 +247,8 @@ def _look_again(hit: Hit, at: datetime) -> None:
     """Soon while an answer is expected or money is on its way, seldom otherwise; never once nothing can change."""
     hit.refresh_from_db(fields=["state", "expires_at"])
     expected = hit.visits.filter(state=State.LEFT).exists()
-    unsettled = Payment.objects.filter(visit__hit=hit, state__in=[Payment.State.DUE, Payment.State.ASKED]).exists()
+    open_ones = [Payment.State.DUE, Payment.State.ASKED, Payment.State.ATTENTION]  # all of which may approve itself
+    unsettled = Payment.objects.filter(visit__hit=hit, kind=Payment.Kind.REWARD, state__in=open_ones).exists()
     live = hit.state in (Hit.State.OPEN, Hit.State.ENDING)
     when = at + OFTEN if expected else at + SELDOM if live or unsettled else None
     if when and not expected and hit.over_at and at < hit.over_at + GRACE < when:
