@@ -66,7 +66,7 @@ def write_results(
 
     The header names columns that only the last row may have, so all rows wait in a file on disk first.
     """
-    columns: set[str] = set()
+    columns = {f"{trade.INPUT}id"}
     with TemporaryFile("w+", encoding="utf-8") as waiting:
         for cells in _rows(sold(study, batch), study, at):
             columns |= cells.keys()

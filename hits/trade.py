@@ -287,8 +287,9 @@ class Reading:
         for column in wanted:
             if not _is_there(column, header):
                 there = [name for name in header if name.startswith((INPUT, ANSWER))] or list(header)
-                raise BadReading(f"There is no column {column!r}; there are {', '.join(there[:20])}.")
-        if not self.names and not any(name.startswith(ANSWER) for name in header):
+                said = f"there are {', '.join(there[:20])}" if there else "the file is empty"
+                raise BadReading(f"There is no column {column!r}; {said}.")
+        if not self.names and STAGE not in header and not any(name.startswith(ANSWER) for name in header):
             raise BadReading(f"No column begins with {ANSWER}: say which one is what with --map COLUMN=NAME.")
 
     def read(self, row: Mapping[str, str]) -> Work:
