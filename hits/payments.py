@@ -1,7 +1,7 @@
 """The ledger: what each worker earned, and how it is paid, each sum exactly once.
 
-A sum is owed once, because its key says what it is for; decided once, because it leaves DUE once; paid once, because what
-pays it is an intent.
+A sum is owed once, because its key says what it is for; decided once, because it leaves DUE once; paid once, because an
+intent pays it.
 """
 
 from collections.abc import Iterator

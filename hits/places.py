@@ -7,7 +7,6 @@ from django.conf import settings
 
 from annotation.errors import Refusal
 from hits.boto import BotoClient
-from hits.client import MTurkClient
 from hits.intents import note_call
 
 AMAZON = {
@@ -59,15 +58,22 @@ def check(place: str) -> None:
         raise OtherPlace
 
 
-def client() -> MTurkClient:
+def client() -> BotoClient:
     """To the place the settings name. Raises NoAccount, or NotAllowed."""
     here()
     secret, timeout, many = settings.MTURK_SECRET_KEY, settings.MTURK_READ_TIMEOUT, settings.MTURK_PARALLEL + 2
     return _client(endpoint(), settings.MTURK_ACCESS_KEY, secret, settings.MTURK_REGION, timeout, many)
 
 
-@lru_cache(maxsize=2)
-def _client(endpoint: str, access_key: str, secret_key: str, region: str, timeout: float, many: int) -> MTurkClient:
+def close() -> None:
+    """Let go of the connections that are kept."""
+    if _client.cache_info().currsize:
+        client().close()
+        _client.cache_clear()
+
+
+@lru_cache(maxsize=1)
+def _client(endpoint: str, access_key: str, secret_key: str, region: str, timeout: float, many: int) -> BotoClient:
     """One for all threads: making one reads a service model of megabytes."""
     return BotoClient(
         endpoint, access_key, secret_key, region, read_timeout=timeout, connections=many, record=note_call

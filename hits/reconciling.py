@@ -12,7 +12,7 @@ from annotation import exclusion, submission
 from annotation.events import SYSTEM, event, record
 from annotation.models import Annotation, Enrolment, Study
 from annotation.models.sittings import State as SittingState
-from hits import payments, people, publishing
+from hits import intents, payments, people, publishing
 from hits.client import MTurkClient, MTurkError, MTurkUnavailable, NotThere, RemoteAssignment
 from hits.models import Batch, Hit, Payment, Visit
 
@@ -41,12 +41,16 @@ def look_at_all(
     now: Callable[[], datetime] = timezone.now,
     tell: Callable[[], None] = lambda: None,
 ) -> Counter[str]:
-    """Look at these HITs (ids), in so many threads. One that does not answer is left for the next time, and counted."""
+    """Look at these HITs (ids), in so many threads. One that does not answer is left for the next time, and counted.
+
+    What is decided by it is carried out by the caller, afterwards.
+    """
     found: Counter[str] = Counter()
 
     def one(pk: int) -> Counter[str]:
         try:
-            return _counted(pk, mturk, now())
+            with intents.carrying_out():
+                return _counted(pk, mturk, now())
         finally:
             tell()
             if parallel > 1:
@@ -163,14 +167,14 @@ def _problem(visit: Visit, remote: RemoteAssignment, hit: Hit) -> str:
 
 def _prove(visit: Visit, *, at: datetime) -> None:
     """The answers count from here on."""
-    before = visit.state
+    before, sitting = visit.state, visit.sitting
     Visit.objects.filter(pk=visit.pk).update(state=State.CONFIRMED, why="")
-    if visit.sitting is None:
-        return
-    if before == State.UNCLAIMED:  # it was given up too early: what nobody has collected since counts after all
-        ids = Annotation.objects.filter(assignment__sitting=visit.sitting).values_list("pk", flat=True)
-        exclusion.reinstate(visit.sitting.study, ids, by=SYSTEM, why="The marketplace confirmed it.", at=at)
-    submission.confirm(visit.sitting, at=at)
+    visit.state = State.CONFIRMED
+    assert sitting is not None
+    submission.confirm(sitting, at=at)
+    if before == State.UNCLAIMED and passes(visit):  # given up too early: what nobody has collected since counts
+        ids = Annotation.objects.filter(assignment__sitting=sitting).values_list("pk", flat=True)
+        exclusion.reinstate(sitting.study, ids, by=SYSTEM, why="The marketplace confirmed it.", at=at)
 
 
 def quarantine(visit: Visit, why: str, *, at: datetime) -> None:

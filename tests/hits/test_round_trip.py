@@ -9,15 +9,8 @@ from hits import spending
 from hits.models import Call, Intent, Payment, Visit
 from marketplace import ledger
 from tests.hits import shop
-from tests.marketplace import market
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def lab(live_server, settings):
-    yield shop.open_shop(settings, live_server.url)
-    market.close_all()
 
 
 def test_a_batch_is_published_done_confirmed_and_paid(lab):
