@@ -24,7 +24,6 @@ from hits.models import Batch, Hit, MarketWorker, Payment, Visit
 from hits.results import BadMap, import_results, read_map, write_results
 from tests.factories import FALSE_ANSWER, FILTER_ANSWER, LONG_AGO, NORMAL_ANSWER, make_items, make_study
 from tests.hits import shop
-from tests.marketplace import market
 from tests.slider import make_fillers, make_pairs, make_slider_study
 
 NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)
@@ -547,8 +546,7 @@ def test_work_done_elsewhere_is_not_owed_here():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_batch_done_at_the_marketplace_leaves_and_comes_back(live_server, settings):
-    lab = shop.open_shop(settings, live_server.url)
+def test_a_batch_done_at_the_marketplace_leaves_and_comes_back(lab):
     study = shop.make_shop_study(4)
     batch = shop.buy(study, 2)
     person = shop.make_worker()
@@ -565,7 +563,6 @@ def test_a_batch_done_at_the_marketplace_leaves_and_comes_back(live_server, sett
     other = make_study("crepe-b")
     assert read(other, text, make_items=True) == {"created": 2, "unchanged": 0, "bad": 0, "items": 2}
     assert [row[3:5] for row in taken(other)] == [row[3:5] for row in taken(study)] == [(FALSE_ANSWER, "")] * 2
-    market.close_all()
 
 
 # --- Old batches -----------------------------------------------------------------------------------------------
