@@ -62,7 +62,7 @@ def owe_sittings(study: Study, *, at: datetime) -> int:
     amount = pricing.cents(Decimal(str(study.options.get("pay_per_sitting") or 0)))
     done = Sitting.objects.filter(
         study=study, purpose=Sitting.Purpose.WORK, state=SittingState.SUBMITTED, payments=None, worker__market=None
-    )
+    ).exclude(leased_until=F("closed_at"))  # done elsewhere: nobody held it here, and whoever asked for it paid
     return sum(_owe_sitting(sitting, amount, at=at) for sitting in done.order_by("pk")) if amount else 0
 
 
