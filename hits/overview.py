@@ -2,11 +2,13 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 from django.db.models import Count, QuerySet, Sum
 
+from annotation.events import event, record
 from annotation.models import Study
 from hits.models import Batch, Hit, Intent, Payment, Visit
 
@@ -141,3 +143,9 @@ def attention(study: Study, batch: Batch | None = None, most: int = 25) -> Atten
     shown = visits.select_related("hit__batch", "worker").order_by("pk")[:most]
     called = intents.select_related("hit", "batch", "payment__worker", "visit__worker").order_by("pk")[:most]
     return Attention(list(shown), list(called), visits.count() + intents.count())
+
+
+def leave_visit(visit: Visit, *, by: str, at: datetime) -> None:
+    """A person has looked at a quarantined visit: it stays quarantined, and is not shown as open any more."""
+    if odd_visits(visit.hit.batch.study).filter(pk=visit.pk).update(seen_at=at):
+        record([event(visit.hit.batch.study, "quarantine seen", by=by, at=at, worker=visit.worker_id, why=visit.why)])

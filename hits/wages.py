@@ -41,6 +41,10 @@ class Wage:
     paid: Decimal = Decimal(0)
 
     @property
+    def hours(self) -> float:
+        return self.seconds / 3600
+
+    @property
     def hourly(self) -> Decimal | None:
         return self.earned * 3600 / self.seconds if self.seconds else None
 
@@ -163,11 +167,16 @@ def _rows(file: BinaryIO) -> Iterator[tuple[int, Mapping[str, str]]]:
         text = file.read().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise BadFile("The file is not UTF-8 text. Save it as CSV (UTF-8).") from None
+    if "\x00" in text:
+        raise BadFile("The file holds NUL characters, which no text has.")
     reader = csv.DictReader(text.splitlines())
     if missing := [name for name in COLUMNS if name not in (reader.fieldnames or [])]:
         raise BadFile(f"The first line must name the columns {', '.join(COLUMNS)}; {', '.join(missing)} is missing.")
-    for row in reader:
-        yield reader.line_num, {name: row.get(name) or "" for name in COLUMNS}
+    try:
+        for row in reader:
+            yield reader.line_num, {name: row.get(name) or "" for name in COLUMNS}
+    except csv.Error as error:
+        raise BadFile(f"line {reader.line_num}: this is not CSV ({error}).") from None
 
 
 def _workers(study: Study) -> dict[str, Enrolment]:
