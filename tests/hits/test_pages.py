@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from decimal import Decimal
+from html import unescape
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -52,7 +53,7 @@ def url(name, *args, slug="crepe-a"):
 
 
 def text(response):
-    return " ".join(response.content.decode().split())
+    return " ".join(unescape(response.content.decode()).split())
 
 
 def key_of(response):
@@ -152,7 +153,7 @@ def test_a_region_that_is_up_to_date_stays_as_it_is(client, study, mona):
 
 @pytest.mark.parametrize("address", ["batches", "spend"])
 def test_lists_cost_a_fixed_number_of_queries(client, study, mona, django_assert_num_queries, address):
-    many = {"batches": 20, "spend": 16}[address]
+    many = {"batches": 22, "spend": 19}[address]
     earn(make_batch(study), "ONE", state=Visit.State.QUARANTINED, why="Odd.")
     with django_assert_num_queries(many):
         client.get(url(address))
@@ -167,11 +168,11 @@ def test_lists_cost_a_fixed_number_of_queries(client, study, mona, django_assert
 def test_one_batch_costs_a_fixed_number_of_queries(client, study, mona, django_assert_num_queries):
     batch = make_batch(study)
     earn(batch, "ONE")
-    with django_assert_num_queries(18):
+    with django_assert_num_queries(20):
         client.get(url("batch", 1))
     earn(batch, "TWO")
     earn(batch, "THREE")
-    with django_assert_num_queries(18):
+    with django_assert_num_queries(20):
         client.get(url("batch", 1))
 
 
@@ -399,7 +400,7 @@ def test_a_refused_hit_is_bought_anew_or_left(client, study, mona):
     hit = Hit.objects.get()
     assert (intent.state, intent.unsure, hit.state, hit.unsold) == ("pending", False, "planned", 2)
     assert client.post(url("stuck", intent.pk), {"do": "again"}).status_code == 404
-    Intent.objects.update(state="failed", closed_at=NOON)
+    Intent.objects.filter(pk=intent.pk).update(state="failed", closed_at=NOON)
     assert client.post(url("stuck", intent.pk), {"do": "nonsense"}).status_code == 422
     client.post(url("stuck", intent.pk), {"do": "leave"})
     assert "Needs a person" not in text(client.get(url("batches")))
@@ -425,6 +426,7 @@ def test_what_may_have_happened_is_looked_for_before_it_is_done_again(client, st
             sent.append(token)
 
     Payment.objects.filter(pk=payment.pk).update(state="attention", reason="Good.")
+    Intent.objects.filter(kind="qualification").delete()
     with_lease = intents.claim(intent.place, NOON + timedelta(days=400))
     intents.carry_out(with_lease, There(), now=lambda: intent.again_at)
     assert (len(looked), sent) == (1, [intent.token])
@@ -572,11 +574,11 @@ def test_pay_shows_everybody_and_what_an_hour_earns(client, study, mona):
 def test_the_ledger_costs_a_fixed_number_of_queries(client, study, mona, django_assert_num_queries):
     batch = make_batch(study)
     earn(batch, "ANN", seconds=720)
-    with django_assert_num_queries(16):
+    with django_assert_num_queries(15):
         client.get(url("pay"))
     earn(batch, "BEN", seconds=360)
     earn(batch, "CAT", seconds=360)
-    with django_assert_num_queries(16):
+    with django_assert_num_queries(15):
         client.get(url("pay"))
 
 
