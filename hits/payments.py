@@ -297,6 +297,7 @@ def ledger(study: Study) -> Iterator[dict[str, Any]]:
     for row in rows.iterator(chunk_size=1000):
         remote_id = row.intent.remote_id if row.intent else ""
         yield {
+            "id": row.pk,
             "kind": row.kind,
             "worker": row.visit.remote_worker if row.visit else row.worker.code,
             "amount": f"{row.amount:.2f}",
