@@ -9,7 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Max, Q, QuerySet, Sum
+from django.db.models import F, Max, Q, QuerySet, Sum
 from django.urls import reverse
 
 from annotation.events import SYSTEM, event, record
@@ -109,6 +109,20 @@ def plan(study: Study, terms: Terms, *, balance: Decimal | None = None) -> Plan:
     return Plan(len(seats), terms.sittings, rewards, fees, rewards + fees, balance, left)
 
 
+def plan_more(batch: Batch, sittings: int) -> Plan:
+    """What so many more sittings on the same terms would cost. Raises BadTerms."""
+    _check_more(sittings)
+    rewards, fees = batch.reward * sittings, batch.fee * sittings
+    free = spending.left(batch.study)
+    left = None if free is None else free - rewards - fees
+    return Plan(len(sizes(sittings, batch.per_hit)), sittings, rewards, fees, rewards + fees, None, left)
+
+
+def _check_more(sittings: int) -> None:
+    if not 1 <= sittings <= MOST_SITTINGS:
+        raise BadTerms(f"The sittings must be from 1 to {MOST_SITTINGS:,}; it was {sittings:,}.")
+
+
 def publish(study: Study, terms: Terms, *, by: str, at: datetime) -> Batch:
     """Commit to a batch: its HITs and an intent for each, in one transaction; Celery publishes them.
 
@@ -178,8 +192,7 @@ def top_up(batch: Batch, sittings: int, *, by: str, at: datetime) -> None:
     can never have more (MTURK.md 2). Raises BadTerms, OverBudget, NotNow.
     """
     places.check(batch.place)
-    if not 1 <= sittings <= MOST_SITTINGS:
-        raise BadTerms(f"The sittings must be from 1 to {MOST_SITTINGS:,}; it was {sittings:,}.")
+    _check_more(sittings)
     with transaction.atomic():
         spending.reserve(batch.study, batch.cost * sittings)
         locked = Batch.objects.select_for_update(of=("self",)).get(pk=batch.pk)
@@ -319,6 +332,10 @@ def _offered(study: Study, stage: str) -> int:
     return unsold - held.count()
 
 
+def missing_by_stage(study: Study) -> dict[str, int]:
+    return {stage.name: missing(study, stage.name) for stage in study.protocol.stages}
+
+
 def follow(batch: Batch, *, at: datetime) -> int:
     """Take HITs down whose seats the study needs no more; returns how many. People who hold one keep it."""
     needed = still_needed(batch.study, batch.stage)
@@ -396,6 +413,15 @@ def _not_created(intent: Intent, sentence: str, at: datetime) -> None:
     Hit.objects.filter(intents=intent).update(state=Hit.State.FAILED, unsold=0)
 
 
+def _plan_again(intent: Intent, at: datetime) -> None:
+    """A HIT that was refused is bought anew. Raises NotNow, OverBudget."""
+    hit = Hit.objects.select_related("batch__study").get(intents=intent)
+    if hit.batch.state == Batch.State.CLOSED:
+        raise NotNow("This batch has ended; publish a new one.")
+    spending.reserve(hit.batch.study, hit.batch.cost * hit.seats)
+    Hit.objects.filter(pk=hit.pk, state=Hit.State.FAILED).update(state=Hit.State.PLANNED, unsold=F("seats"))
+
+
 def _set_expiry(intent: Intent, mturk: MTurkClient) -> str:
     if not _is_newest(intent):
         return ""  # it was decided anew since
@@ -454,7 +480,7 @@ def _deleted(intent: Intent, at: datetime) -> None:
 
 
 intents.KINDS |= {
-    "create": Kind(send=_create, look=_find, done=_created, refused=_not_created, has_token=True),
+    "create": Kind(send=_create, look=_find, done=_created, refused=_not_created, again=_plan_again, has_token=True),
     "expiry": Kind(send=_set_expiry, look=_expiry_set, done=_expires),
     "delete": Kind(send=_delete, look=_is_deleted, done=_deleted),
 }

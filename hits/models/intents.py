@@ -16,6 +16,7 @@ class Intent(models.Model):
     amount: dollars it commits at most, fees included. params: the rest of what the call says.
     not_before: when it may be tried; while it is in flight, when its lease is over.
     unsure: a try was begun whose outcome is not known. sent_at: of the first of those.
+    again_at: when a person let a closed one be tried again. seen_at: when a person left it closed.
     """
 
     class State(models.TextChoices):
@@ -45,6 +46,8 @@ class Intent(models.Model):
     by = models.CharField(max_length=160)
     created_at = models.DateTimeField()
     closed_at = models.DateTimeField(null=True, blank=True)
+    again_at = models.DateTimeField(null=True, blank=True)
+    seen_at = models.DateTimeField(null=True, blank=True)
 
     was_unsure = False  # before the try that is being made
 
