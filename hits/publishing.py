@@ -1,5 +1,6 @@
 """Plan, publish, pause, extend and end HITs. A HIT sells seats of one stage; what fills them is leased later."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -9,7 +10,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Max, Q, QuerySet, Sum
+from django.db.models import F, Max, Q, Sum
 from django.urls import reverse
 
 from annotation.events import SYSTEM, event, record
@@ -291,49 +292,50 @@ def _decide_expiry(hit: Hit, until: datetime, *, by: str, at: datetime) -> None:
 
 def still_needed(study: Study, stage: str) -> int | None:
     """Sittings that fill the stage's open seats; None while items of other stages may still open more."""
-    if _may_open_more(study, stage):
-        return None
-    return ceil(_open_seats(study, stage) / int(study.options["items_per_sitting"]))
+    seats = _open_seats(study)
+    return None if _may_grow(seats, stage) else ceil(seats[stage] / int(study.options["items_per_sitting"]))
 
 
-def missing(study: Study, stage: str) -> int:
-    """Sittings to offer beside those that are offered, so that all open seats of the stage are filled.
+def missing(study: Study) -> dict[str, int]:
+    """By stage, sittings to offer beside those that are offered, so that all open seats are filled.
 
     While more may come from other stages, only full sittings: one that is not full costs as much.
     """
-    full, rest = divmod(_open_seats(study, stage), int(study.options["items_per_sitting"]))
-    needed = full + bool(rest and not _may_open_more(study, stage))
-    return max(0, needed - _offered(study, stage))
+    seats, offered, size = _open_seats(study), _offered(study), int(study.options["items_per_sitting"])
+    found = {}
+    for name in (stage.name for stage in study.protocol.stages):
+        full, rest = divmod(seats[name], size)
+        needed = full + bool(rest and not _may_grow(seats, name))
+        found[name] = max(0, needed - offered[name])
+    return found
 
 
-def _work(study: Study) -> QuerySet[Item]:
-    return Item.objects.filter(study=study, role=Item.Role.WORK, state=Item.State.OPEN)
+def _open_seats(study: Study) -> Counter[str]:
+    """By stage; a stage is there if an item waits in it."""
+    waiting = Item.objects.filter(study=study, role=Item.Role.WORK, state=Item.State.OPEN).order_by()
+    return Counter(dict(waiting.values_list("stage").annotate(sum=Sum("open_seats"))))
 
 
-def _may_open_more(study: Study, stage: str) -> bool:
-    return _work(study).exclude(stage=stage).exists()
+def _may_grow(seats: Counter[str], stage: str) -> bool:
+    return any(other != stage for other in seats)
 
 
-def _open_seats(study: Study, stage: str) -> int:
-    return _work(study).filter(stage=stage).aggregate(sum=Sum("open_seats"))["sum"] or 0
-
-
-def _offered(study: Study, stage: str) -> int:
-    """Sittings that are for sale. One that somebody took, and whose seats are taken with it, counts as unsold until
+def _offered(study: Study) -> Counter[str]:
+    """Sittings for sale by stage. One that somebody took, and whose seats are taken with it, counts as unsold until
     the marketplace confirms it; it is for sale no more.
     """
-    offered = Hit.objects.filter(batch__study=study, batch__stage=stage, batch__state=Batch.State.OPEN)
-    offered = offered.filter(state__in=LIVE).exclude(state=Hit.State.ENDING)
-    unsold = offered.aggregate(sum=Sum("unsold"))["sum"] or 0
-    held = Visit.objects.filter(hit__in=offered, state__in=[Visit.State.OPEN, Visit.State.LEFT], payments=None)
-    held = held.filter(
-        sitting__purpose=Sitting.Purpose.WORK, sitting__state__in=[Sitting.State.LEASED, Sitting.State.SUBMITTED]
+    offered = Hit.objects.filter(batch__study=study, batch__state=Batch.State.OPEN, state__in=LIVE)
+    offered = offered.exclude(state=Hit.State.ENDING).order_by()
+    held = Visit.objects.filter(
+        hit__in=offered,
+        state__in=[Visit.State.OPEN, Visit.State.LEFT],
+        payments=None,
+        sitting__purpose=Sitting.Purpose.WORK,
+        sitting__state__in=[Sitting.State.LEASED, Sitting.State.SUBMITTED],
     )
-    return unsold - held.count()
-
-
-def missing_by_stage(study: Study) -> dict[str, int]:
-    return {stage.name: missing(study, stage.name) for stage in study.protocol.stages}
+    found = Counter(dict(offered.values_list("batch__stage").annotate(sum=Sum("unsold"))))
+    found.subtract(Counter(held.values_list("hit__batch__stage", flat=True)))
+    return found
 
 
 def follow(batch: Batch, *, at: datetime) -> int:
@@ -341,7 +343,7 @@ def follow(batch: Batch, *, at: datetime) -> int:
     needed = still_needed(batch.study, batch.stage)
     if needed is None or batch.state != Batch.State.OPEN:
         return 0
-    surplus = _offered(batch.study, batch.stage) - needed
+    surplus = _offered(batch.study)[batch.stage] - needed
     ended = 0
     # The last ones first: the earlier HITs are the ones people have in their hands.
     for hit in batch.hits.filter(state=Hit.State.OPEN, unsold__gt=0).select_related("batch__study").order_by("-number"):

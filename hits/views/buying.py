@@ -61,7 +61,7 @@ def facts_of(plan: Plan) -> Facts:
 @require_http_methods(["GET", "POST"])
 def new_batch(request: HttpRequest, study: Study) -> HttpResponse:
     """Say what is wanted; look at the cost; publish."""
-    missing = publishing.missing_by_stage(study)
+    missing = publishing.missing(study)
     form = TermsForm(study, request.POST if request.method == "POST" else None, initial=_wanted(request, missing))
     needs = [(study.protocol.stage(name), number) for name, number in missing.items()]
     context: dict[str, Any] = {"form": form, "needs": needs, "no_account": no_account()}
@@ -138,7 +138,7 @@ def _unsold(batch: Batch) -> tuple[int, int, Decimal]:
 def top_up(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """More sittings on the same terms."""
     batch = find(study, number)
-    needed = publishing.missing(study, batch.stage) or None
+    needed = publishing.missing(study)[batch.stage] or None
     form = MoreForm(request.POST if request.method == "POST" else None, initial={"sittings": needed})
     more, title = _number_of(request, form, "sittings"), f"Top up batch {number}"
     if more is None:
