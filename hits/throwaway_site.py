@@ -25,9 +25,9 @@ def main() -> None:
     os.environ["SITE_URL"] = address
 
     from django.core.management import call_command
+    from django.core.wsgi import get_wsgi_application
 
-    from config.wsgi import application
-
+    application = get_wsgi_application()
     call_command("migrate", verbosity=0)
     server.set_app(application)
     threading.Thread(target=server.serve_forever, daemon=True).start()

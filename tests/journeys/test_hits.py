@@ -44,7 +44,7 @@ def look(page, axe, screenshots, name):
 def answer_by_keys(page, frame, number, total):
     """An item without a false assumption, with the keyboard alone."""
     expect(frame.get_by_role("heading", level=1, name=f"{number} of {total}")).to_be_visible()
-    for key, legend in (("1", "answered with facts"), ("1", "informative"), ("n", "assumes is wrong")):
+    for key, legend in (("1", "answered with facts"), ("4", "informative"), ("n", "assumes is wrong")):
         step = frame.locator("fieldset", has_text=legend)
         expect(step.first).to_be_visible()
         page.keyboard.press(key)
