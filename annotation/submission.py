@@ -191,12 +191,9 @@ def confirm(sitting: Sitting, *, at: datetime) -> int:
         if why != EXCLUDED:
             Annotation.objects.filter(pk__in=[row.pk for row in some]).update(uncounted=why, unproven=False)
     if in_force:
-        by, because = in_force.decided_by, in_force.why
-        exclusion.set_aside(study, [r.pk for r in unconfirmed[EXCLUDED]], EXCLUDED, by=by, why=because, at=at)
-        held = unconfirmed[HELD]
-        record(
-            event(study, HELD, by=by, at=at, item=r.item_id, worker=worker, why=because, stage=r.stage) for r in held
-        )
+        by, why, held = in_force.decided_by, in_force.why, unconfirmed[HELD]
+        exclusion.set_aside(study, [row.pk for row in unconfirmed[EXCLUDED]], EXCLUDED, by=by, why=why, at=at)
+        record(event(study, HELD, by=by, at=at, item=r.item_id, worker=worker, why=why, stage=r.stage) for r in held)
     Annotation.objects.filter(pk__in=[row.pk for row in rows]).update(unproven=False)
     counted = {row.item_id for row in unconfirmed[""]}
     if counted:

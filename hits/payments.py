@@ -63,7 +63,7 @@ def owe_sittings(study: Study, *, at: datetime) -> int:
     amount = pricing.cents(Decimal(str(study.options.get("pay_per_sitting") or 0)))
     done = Sitting.objects.filter(
         study=study, purpose=Sitting.Purpose.WORK, state=SittingState.SUBMITTED, payments=None, worker__market=None
-    )
+    ).exclude(leased_until=F("closed_at"))  # done elsewhere: nobody held it here, and whoever asked for it paid
     return sum(_owe_sitting(sitting, amount, at=at) for sitting in done.order_by("pk")) if amount else 0
 
 
@@ -418,6 +418,8 @@ def reference_of(intent: Intent) -> str:
 
 def _bonus(intent: Intent, mturk: MTurkClient) -> str:
     visit, payment = _visit(intent), _payment(intent)
+    if payment.state == State.VOID:
+        raise MTurkRefused("It was given up, and its money may be promised to others.")
     reason = f"{payment.reason} ({reference_of(intent)})"
     mturk.bonus(visit.remote_worker, visit.assignment_id, payment.amount, reason, token=intent.token)
     return reference_of(intent)

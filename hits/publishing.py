@@ -9,19 +9,20 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Max, Sum
+from django.db.models import F, Max, Q, QuerySet, Sum
 from django.urls import reverse
 
 from annotation.events import SYSTEM, event, record
-from annotation.models import Item, Study
+from annotation.models import Item, Sitting, Study
 from hits import intents, places, pricing, qualifications, requirements, spending
 from hits.client import MTurkClient, MTurkRefused, NewHit, NotThere
 from hits.errors import BadTerms, NotNow
 from hits.intents import Kind, NotYet
-from hits.models import Batch, Hit, Intent
+from hits.models import Batch, Hit, Intent, Visit
 
 LOOK_FIRST = timedelta(minutes=2)  # after publishing; a worker's visit brings it forward
 MOST_SITTINGS = 100_000
+YEAR = timedelta(days=365)
 LIVE = (Hit.State.PLANNED, Hit.State.OPEN, Hit.State.ENDING)
 
 
@@ -223,18 +224,21 @@ def end(batch: Batch, *, by: str, at: datetime) -> int:
 @transaction.atomic
 def _move(batch: Batch, before: Sequence[str], to: str, *, by: str, at: datetime) -> None:
     places.check(batch.place)
+    # Intents before the batch: in this order they are locked where an outcome is recorded.
+    Intent.objects.filter(batch=batch, kind="create", state=Intent.State.PENDING).update(not_before=at)
     if not Batch.objects.filter(pk=batch.pk, state__in=before).update(state=to):
         batch.refresh_from_db(fields=["state"])
         raise NotNow(f"This batch is {batch.state}.")
     batch.state = Batch.State(to)
     record([event(batch.study, f"batch {to}", by=by, at=at, batch=batch.number)])
     if to == Batch.State.OPEN:
-        for hit in batch.hits.filter(state=Hit.State.ENDING, unsold__gt=0):
+        being_ended = Q(intents__kind="expiry", intents__closed_at=None)  # by a pause that was not carried out yet
+        unsold = batch.hits.filter(state__in=[Hit.State.OPEN, Hit.State.ENDING], unsold__gt=0)
+        for hit in unsold.filter(Q(state=Hit.State.ENDING) | being_ended).distinct():
             extend_hit(hit, at + timedelta(hours=batch.lifetime_hours), by=by, at=at)
     else:
         for hit in batch.hits.filter(state=Hit.State.OPEN):
             end_hit(hit, by=by, at=at)
-    Intent.objects.filter(batch=batch, kind="create", state=Intent.State.PENDING).update(not_before=at)
     intents.wake()
 
 
@@ -287,22 +291,49 @@ def _decide_expiry(hit: Hit, until: datetime, *, by: str, at: datetime) -> None:
 
 def still_needed(study: Study, stage: str) -> int | None:
     """Sittings that fill the stage's open seats; None while items of other stages may still open more."""
-    items = Item.objects.filter(study=study, role=Item.Role.WORK, state=Item.State.OPEN)
-    if items.exclude(stage=stage).exists():
+    if _may_open_more(study, stage):
         return None
-    seats = items.aggregate(sum=Sum("open_seats"))["sum"] or 0
-    return ceil(seats / int(study.options["items_per_sitting"]))
+    return ceil(_open_seats(study, stage) / int(study.options["items_per_sitting"]))
 
 
-def missing(study: Study) -> dict[str, int]:
-    """By stage, sittings that would fill the seats open now and that no HIT offers yet."""
-    items = Item.objects.filter(study=study, role=Item.Role.WORK, state=Item.State.OPEN).order_by()
-    seats = dict(items.values_list("stage").annotate(sum=Sum("open_seats")))
-    offered = Hit.objects.filter(batch__study=study, batch__state=Batch.State.OPEN, state__in=LIVE).order_by()
-    sold = dict(offered.exclude(state=Hit.State.ENDING).values_list("batch__stage").annotate(sum=Sum("unsold")))
-    each = int(study.options["items_per_sitting"])
-    stages = [stage.name for stage in study.protocol.stages]
-    return {name: max(0, ceil((seats.get(name) or 0) / each) - (sold.get(name) or 0)) for name in stages}
+def missing(study: Study, stage: str) -> int:
+    """Sittings to offer beside those that are offered, so that all open seats of the stage are filled.
+
+    While more may come from other stages, only full sittings: one that is not full costs as much.
+    """
+    full, rest = divmod(_open_seats(study, stage), int(study.options["items_per_sitting"]))
+    needed = full + bool(rest and not _may_open_more(study, stage))
+    return max(0, needed - _offered(study, stage))
+
+
+def _work(study: Study) -> QuerySet[Item]:
+    return Item.objects.filter(study=study, role=Item.Role.WORK, state=Item.State.OPEN)
+
+
+def _may_open_more(study: Study, stage: str) -> bool:
+    return _work(study).exclude(stage=stage).exists()
+
+
+def _open_seats(study: Study, stage: str) -> int:
+    return _work(study).filter(stage=stage).aggregate(sum=Sum("open_seats"))["sum"] or 0
+
+
+def _offered(study: Study, stage: str) -> int:
+    """Sittings that are for sale. One that somebody took, and whose seats are taken with it, counts as unsold until
+    the marketplace confirms it; it is for sale no more.
+    """
+    offered = Hit.objects.filter(batch__study=study, batch__stage=stage, batch__state=Batch.State.OPEN)
+    offered = offered.filter(state__in=LIVE).exclude(state=Hit.State.ENDING)
+    unsold = offered.aggregate(sum=Sum("unsold"))["sum"] or 0
+    held = Visit.objects.filter(hit__in=offered, state__in=[Visit.State.OPEN, Visit.State.LEFT], payments=None)
+    held = held.filter(
+        sitting__purpose=Sitting.Purpose.WORK, sitting__state__in=[Sitting.State.LEASED, Sitting.State.SUBMITTED]
+    )
+    return unsold - held.count()
+
+
+def missing_by_stage(study: Study) -> dict[str, int]:
+    return {stage.name: missing(study, stage.name) for stage in study.protocol.stages}
 
 
 def follow(batch: Batch, *, at: datetime) -> int:
@@ -310,9 +341,7 @@ def follow(batch: Batch, *, at: datetime) -> int:
     needed = still_needed(batch.study, batch.stage)
     if needed is None or batch.state != Batch.State.OPEN:
         return 0
-    others = Hit.objects.filter(batch__study=batch.study, batch__stage=batch.stage, batch__state=Batch.State.OPEN)
-    offered = others.filter(state__in=LIVE).exclude(state=Hit.State.ENDING)
-    surplus = (offered.aggregate(sum=Sum("unsold"))["sum"] or 0) - needed
+    surplus = _offered(batch.study, batch.stage) - needed
     ended = 0
     # The last ones first: the earlier HITs are the ones people have in their hands.
     for hit in batch.hits.filter(state=Hit.State.OPEN, unsold__gt=0).select_related("batch__study").order_by("-number"):
@@ -345,7 +374,7 @@ def _create(intent: Intent, mturk: MTurkClient) -> str:
     hit = Hit.objects.select_related("batch__study").get(intents=intent)
     batch = hit.batch
     if not intent.was_unsure and batch.state == Batch.State.PAUSED:
-        raise NotYet("The batch is paused.")
+        raise NotYet("The batch is paused.", is_woken=True)
     if not intent.was_unsure and batch.state == Batch.State.CLOSED:
         raise MTurkRefused("The batch was ended before this HIT was published.")
     return mturk.create_hit(
@@ -371,7 +400,8 @@ def _find(intent: Intent, mturk: MTurkClient) -> str | None:
 
 
 def _created(intent: Intent, at: datetime) -> None:
-    batch = Batch.objects.get(intents=intent)
+    # Locked: it may be paused or ended at this moment by somebody who does not see this HIT yet.
+    batch = Batch.objects.select_for_update(of=("self",), no_key=True).get(intents=intent)
     until = (intent.sent_at or at) + timedelta(hours=batch.lifetime_hours)
     mine = Hit.objects.filter(intents=intent, state=Hit.State.PLANNED)
     mine.update(state=Hit.State.OPEN, hit_id=intent.remote_id, expires_at=until, look_at=at + LOOK_FIRST)
@@ -393,12 +423,18 @@ def _plan_again(intent: Intent, at: datetime) -> None:
 
 
 def _set_expiry(intent: Intent, mturk: MTurkClient) -> str:
-    newest = Intent.objects.filter(hit=intent.hit_id, kind="expiry").order_by("-pk").first()
-    if newest and newest.pk != intent.pk:
+    if not _is_newest(intent):
         return ""  # it was decided anew since
+    if Intent.objects.filter(hit=intent.hit_id, kind="expiry", closed_at=None, pk__lt=intent.pk).exists():
+        raise NotYet("The decision before this one ends first.")  # the last word there must be the newest
     hit_id, until = _hit_id(intent), datetime.fromisoformat(intent.params["until"])
-    mturk.set_expiry(hit_id, until)
+    # What ends now does so by any clock: the marketplace's may be behind ours.
+    mturk.set_expiry(hit_id, until if until > intent.created_at else until - YEAR)
     return hit_id
+
+
+def _is_newest(intent: Intent) -> bool:
+    return not Intent.objects.filter(hit=intent.hit_id, kind="expiry", pk__gt=intent.pk).exists()
 
 
 def _expiry_set(intent: Intent, mturk: MTurkClient) -> str | None:
@@ -409,6 +445,8 @@ def _expiry_set(intent: Intent, mturk: MTurkClient) -> str | None:
 
 
 def _expires(intent: Intent, at: datetime) -> None:
+    if not _is_newest(intent):
+        return
     until = datetime.fromisoformat(intent.params["until"])
     state = Hit.State.OPEN if until > at else Hit.State.ENDING
     mine = Hit.objects.filter(intents=intent, state__in=[Hit.State.OPEN, Hit.State.ENDING])

@@ -102,12 +102,12 @@ def new_page(browser: "Browser", live_server: "LiveServer") -> Iterator[NewPage]
     """Opens pages, each for another person (options as Playwright's `new_context`), and fails on faults in any."""
     contexts, faults = [], []
 
-    def open_page(**options: object) -> "Page":
-        context = browser.new_context(base_url=live_server.url, **options)  # type: ignore[arg-type]
+    def open_page(*, base_url: str = live_server.url, **options: object) -> "Page":
+        context = browser.new_context(base_url=base_url, **options)  # type: ignore[arg-type]
         context.set_default_timeout(10_000)
         contexts.append(context)
         page = context.new_page()
-        watch(page, live_server.url, faults)
+        watch(page, (live_server.url, base_url), faults)
         return page
 
     yield open_page
@@ -122,7 +122,7 @@ def page(new_page: NewPage) -> "Page":
     return new_page(viewport={"width": 1280, "height": 800})
 
 
-def watch(page: "Page", site: str, faults: list[str]) -> None:
+def watch(page: "Page", sites: tuple[str, ...], faults: list[str]) -> None:
     """Note what no page may do: log an error, throw, lose a request, miss a static file, break the server.
 
     A refusal (4xx) of a page is for the test to judge.
@@ -136,7 +136,7 @@ def watch(page: "Page", site: str, faults: list[str]) -> None:
 
     def failed(request: "Request") -> None:
         left = request.failure == "net::ERR_ABORTED"  # whoever leaves a page aborts what it asked
-        if request.url.startswith(site) and not left:
+        if request.url.startswith(sites) and not left:
             faults.append(f"request: {request.url}: {request.failure}")
 
     def response(answer: "Response") -> None:

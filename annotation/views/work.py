@@ -152,11 +152,15 @@ def start(request: HttpRequest, token: str, worker: Worker, slug: str, stage: st
             sitting, _ = leasing.lease(worker, study, stage, at=now)
     except Refusal as refusal:
         return show_home(request, token, worker, refusal.sentence, refusal.status)
-    assignments = _assignments(sitting)
+    return redirect("annotation:work", token, sitting.pk, number_to_do(sitting))
+
+
+def number_to_do(sitting: Sitting) -> int:
+    """The first item of the sitting that is not done, or the last."""
+    stage, assignments = sitting.study.protocol.stage(sitting.stage), _assignments(sitting)
     unlearnt = way_in.unlearnt(assignments)
-    states = [screen.state_of(study.protocol.stage(stage), a, a.pk not in unlearnt) for a in assignments]
-    number = next((n for n, state in enumerate(states, 1) if state != "done"), len(states))
-    return redirect("annotation:work", token, sitting.pk, number)
+    states = [screen.state_of(stage, a, a.pk not in unlearnt) for a in assignments]
+    return next((n for n, state in enumerate(states, 1) if state != "done"), len(states))
 
 
 @for_worker

@@ -13,5 +13,5 @@ from config.settings.base import REST_FRAMEWORK, STORAGES
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
-REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"] = {"user": None, "anon": None, "join": None}
+REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"] = {"user": None, "anon": None, "join": None, "frame": None}
 ACCOUNT_RATE_LIMITS = False

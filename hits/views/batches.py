@@ -74,7 +74,7 @@ def batches(request: HttpRequest, study: Study) -> HttpResponse:
     if not request.htmx:  # type: ignore[attr-defined]
         context |= {
             "money": spending.standing(study),
-            "missing": {study.protocol.stage(name): n for name, n in publishing.missing(study).items() if n},
+            "missing": {study.protocol.stage(name): n for name, n in publishing.missing_by_stage(study).items() if n},
             "no_account": no_account(),
         }
     return show(request, study, PAGE, context, region=REGION)

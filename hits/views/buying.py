@@ -61,7 +61,7 @@ def facts_of(plan: Plan) -> Facts:
 @require_http_methods(["GET", "POST"])
 def new_batch(request: HttpRequest, study: Study) -> HttpResponse:
     """Say what is wanted; look at the cost; publish."""
-    missing = publishing.missing(study)
+    missing = publishing.missing_by_stage(study)
     form = TermsForm(study, request.POST if request.method == "POST" else None, initial=_wanted(request, missing))
     needs = [(study.protocol.stage(name), number) for name, number in missing.items()]
     groups = [(title, [form[name] for name in names]) for title, names in GROUPS.items()]
@@ -139,7 +139,7 @@ def _unsold(batch: Batch) -> tuple[int, int, Decimal]:
 def top_up(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """More sittings on the same terms."""
     batch = find(study, number)
-    needed = publishing.missing(study).get(batch.stage) or None
+    needed = publishing.missing(study, batch.stage) or None
     form = MoreForm(request.POST if request.method == "POST" else None, initial={"sittings": needed})
     more, title = _number_of(request, form, "sittings"), f"Top up batch {number}"
     if more is None:

@@ -21,6 +21,7 @@ from annotation.errors import Refusal
 from annotation.models import Item
 from annotation.throttling import PerVisitor
 from annotation.views.framing import framed
+from annotation.views.work import number_to_do
 from hits import visits
 from hits.models import Hit, Visit
 from hits.visits import Where
@@ -98,7 +99,7 @@ def go(request: HttpRequest, token: str) -> HttpResponse:
     if onward.where == Where.INSTRUCTIONS:
         return framed(redirect("annotation:instructions_first", link, study.slug, stage))
     assert onward.sitting is not None
-    return framed(redirect("annotation:work", link, onward.sitting.pk, 1))
+    return framed(redirect("annotation:work", link, onward.sitting.pk, number_to_do(onward.sitting)))
 
 
 def _leave(request: HttpRequest, visit: Visit) -> HttpResponse:

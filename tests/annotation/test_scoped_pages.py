@@ -130,7 +130,7 @@ def test_another_sitting_of_the_same_worker_is_not_opened(frame, study):
             assert each.post(name, other.pk, 1, data=NORMAL).status_code == 404
         assert each.post("submit", other.pk).status_code == 404
     assert nowhere.get("work", frame.sitting.pk, 1).status_code == 404
-    assert other.assignments.filter(draft=None).count() == 2
+    assert other.assignments.filter(draft__isnull=True).count() == 2
 
 
 def test_another_study_or_stage_is_not_opened(frame, study):
@@ -206,14 +206,8 @@ def test_a_scope_that_is_over_says_so_in_the_frame(study, end):
     over = Frame(ann, study, until=timedelta(seconds=-5) if end == "expired" else timedelta(hours=1))
     if end == "revoked":
         qualification.revoke_links(ann)
-    page = over.get("home")
-    assert (
-        page.status_code,
-        {"expired": "has expired", "revoked": "replaced or withdrawn"}[end] in str(page.content),
-    ) == (
-        403,
-        True,
-    )
+    page, said = over.get("home"), {"expired": "has expired", "revoked": "replaced or withdrawn"}[end]
+    assert (page.status_code, said in page.content.decode()) == (403, True)
 
 
 # --- The way in -----------------------------------------------------------------------------------
