@@ -72,7 +72,7 @@ def hourly(name: str, title: str, wages: Sequence[Wage], spread: Spread, target:
             said = f"${n * step} to ${(n + 1) * step}: {height}"
             drawn.insert(0, el("rect", el("title", said), **box, **fill_of(name, LOOK)))
     drawn += [rule(0, base, WIDTH, base), label(0, base + 15, "$0", size=11)]
-    drawn.append(label(WIDTH, base + 15, f"${BINS * step} an hour or more", size=11, anchor="end"))
+    drawn.append(label(WIDTH, base + 15, f"${BINS * step} an hour", size=11, anchor="end"))
     said = "; ".join([f"n = {len(timed)} people", *(words for words, _, _ in marks)])
     drawn.append(label(WIDTH / 2, base + 15, f"n = {len(timed)} people", size=11, anchor="middle"))
     rows: list[tuple[Cell, ...]] = [

@@ -103,6 +103,15 @@ class TermsForm(ConsoleForm):
         return Terms(**given, requirements=asked)
 
 
+GROUPS = {  # of a batch's terms
+    "What is bought": ("stage", "sittings", "reward", "per_hit"),
+    "How long": ("duration_minutes", "lifetime_hours", "auto_approval_hours"),
+    "How it is decided": ("approval",),
+    "Who may take it": ("open_to", "approved_percent", "approved_number", "countries", "adult"),
+    "As workers see it": ("title", "description", "keywords"),
+}
+
+
 class BudgetForm(ConsoleForm):
     amount = money_field(
         "Budget in dollars",

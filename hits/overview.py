@@ -16,7 +16,7 @@ from hits.models import Batch, Hit, Intent, Payment, Visit
 @dataclass(frozen=True)
 class Row:
     """One batch. hits: by state; submitted: seats that became work, of which `waiting` are not decided yet;
-    quarantined and attention: for a person.
+    quarantined and attention: for a person. calls: decided, and not known to have happened yet.
     """
 
     batch: Batch
@@ -29,6 +29,7 @@ class Row:
     paid: Decimal
     quarantined: int
     attention: int
+    calls: int = 0
 
     @property
     def total_hits(self) -> int:
@@ -91,6 +92,7 @@ def batches(study: Study, number: int | None = None) -> list[Row]:
         paid[pk] += amount + fee if state == Payment.State.PAID else 0
     quarantined = _counted(odd_visits(study).values_list("hit__batch"))
     attention = _counted(stuck(study).values_list("batch"))
+    calls = _counted(Intent.objects.filter(study=study, closed_at=None).values_list("batch"))
     return [
         Row(
             row,
@@ -103,6 +105,7 @@ def batches(study: Study, number: int | None = None) -> list[Row]:
             Decimal(paid[row.pk]),
             quarantined.get(row.pk, 0),
             attention.get(row.pk, 0),
+            calls.get(row.pk, 0),
         )
         for row in rows
     ]

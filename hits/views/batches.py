@@ -29,7 +29,6 @@ from hits.views.access import for_spenders, no_account, refusing, show, words_of
 PAGE, REGION = "hits/batches.html", "hits/_batches.html"
 BATCH, BATCH_REGION = "hits/batch.html", "hits/_batch.html"
 FILTERS: dict[str, tuple[str, dict[str, str]]] = {  # of the work in a batch: name -> (words, how it is found)
-    "": ("all", {}),
     "waiting": ("to be decided", {"payments__kind": "reward", "payments__state": "due"}),
     "odd": ("quarantined", {"state": Visit.State.QUARANTINED}),
     "attention": ("needs attention", {"payments__state": "attention"}),
@@ -43,12 +42,14 @@ class Shown:
     """A batch with its two bars, and the words for what is in them."""
 
     row: Row
+    stage: str
     hits: tuple[SafeString, list[tuple[Part, SafeString]]]
     sittings: tuple[SafeString, list[tuple[Part, SafeString]]]
 
     @classmethod
     def of(cls, row: Row) -> "Shown":
-        return cls(row, _with_swatches(charts.hits_bar(row)), _with_swatches(charts.sittings_bar(row)))
+        stage = row.batch.study.protocol.stage(row.batch.stage)
+        return cls(row, stage.title, _with_swatches(charts.hits_bar(row)), _with_swatches(charts.sittings_bar(row)))
 
 
 def _with_swatches(drawn: tuple[SafeString, list[Part]]) -> tuple[SafeString, list[tuple[Part, SafeString]]]:
@@ -66,7 +67,7 @@ def batches(request: HttpRequest, study: Study) -> HttpResponse:
         return HttpResponse(status=204)
     context = {
         "shown": [Shown.of(row) for row in rows],
-        "is_busy": any(row.is_busy for row in rows),
+        "is_moving": any(row.calls for row in rows),
         "stamp": stamp,
         **_words(study, needs),
     }
@@ -81,7 +82,12 @@ def batches(request: HttpRequest, study: Study) -> HttpResponse:
 
 def _stamp(rows: list[Row], needs: Attention) -> str:
     """Of what a region shows: while it stays the same, nothing moves under anybody's eyes."""
-    shown = [row.as_dict() for row in rows], [v.pk for v in needs.visits], [i.pk for i in needs.intents], needs.total
+    shown = (
+        [(row.as_dict(), bool(row.calls)) for row in rows],
+        [v.pk for v in needs.visits],
+        [i.pk for i in needs.intents],
+        needs.total,
+    )
     return sha256(repr(shown).encode()).hexdigest()[:16]
 
 
@@ -172,7 +178,13 @@ def batch(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     stamp = _stamp([row], needs)
     if request.GET.get("after") == stamp:
         return HttpResponse(status=204)
-    context = {"shown": Shown.of(row), "batch": found, "stamp": stamp, **_words(study, needs)}
+    context = {
+        "shown": Shown.of(row),
+        "is_moving": bool(row.calls),
+        "batch": found,
+        "stamp": stamp,
+        **_words(study, needs),
+    }
     if not request.htmx:  # type: ignore[attr-defined]
         context |= _work(request, found) | {"no_account": no_account()}
     return show(request, study, BATCH, context, region=BATCH_REGION)
@@ -181,10 +193,10 @@ def batch(request: HttpRequest, study: Study, number: int) -> HttpResponse:
 def _work(request: HttpRequest, batch: Batch) -> dict[str, Any]:
     """Visits of a batch, newest first, with what each earned."""
     state = request.GET.get("state", "")
-    state = state if state in FILTERS else ""
+    wanted = FILTERS[state][1] if state in FILTERS else {}
     page = page_number(request.GET)
     rewards = Payment.objects.filter(kind=Payment.Kind.REWARD)
-    visits: QuerySet[Visit] = Visit.objects.filter(hit__batch=batch, **FILTERS[state][1]).distinct().order_by("-pk")
+    visits: QuerySet[Visit] = Visit.objects.filter(hit__batch=batch, **wanted).distinct().order_by("-pk")
     found = visits.select_related("hit").prefetch_related(Prefetch("payments", rewards, to_attr="rewards"))
     visible = list(found[(page - 1) * ROWS : page * ROWS + 1])
     codes = codes_of(batch.study, {visit.worker_id for visit in visible})
@@ -192,8 +204,11 @@ def _work(request: HttpRequest, batch: Batch) -> dict[str, Any]:
         "batch": batch,
         "work": [(visit, codes.get(visit.worker_id, ""), _reward(visit)) for visit in visible[:ROWS]],
         "more": changed(request.GET, page=str(page + 1)) if len(visible) > ROWS else "",
-        "chips": [(words, changed(request.GET, state=key), key == state) for key, (words, _) in FILTERS.items()],
-        "is_filtered": bool(state),
+        "chips": [
+            (words, changed(request.GET, state=None if key == state else key), key == state)
+            for key, (words, _) in FILTERS.items()
+        ],
+        "is_filtered": bool(wanted),
     }
 
 

@@ -20,7 +20,7 @@ from annotation.models import Study
 from annotation.views.forms import ConsoleForm
 from annotation.views.pages import for_team
 from hits import publishing
-from hits.forms import HoursForm, MoreForm, TermsForm
+from hits.forms import GROUPS, HoursForm, MoreForm, TermsForm
 from hits.models import Batch, Hit
 from hits.publishing import Plan
 from hits.views.access import for_spenders, for_stoppers, new_key, no_account, refusing, show, take_once
@@ -64,7 +64,8 @@ def new_batch(request: HttpRequest, study: Study) -> HttpResponse:
     missing = publishing.missing(study)
     form = TermsForm(study, request.POST if request.method == "POST" else None, initial=_wanted(request, missing))
     needs = [(study.protocol.stage(name), number) for name, number in missing.items()]
-    context: dict[str, Any] = {"form": form, "needs": needs, "no_account": no_account()}
+    groups = [(title, [form[name] for name in names]) for title, names in GROUPS.items()]
+    context: dict[str, Any] = {"form": form, "groups": groups, "needs": needs, "no_account": no_account()}
     if not form.is_valid() or request.POST.get("do") == "change":
         return show(request, study, "hits/new_batch.html", context, status=422 if form.errors else 200)
     try:

@@ -148,7 +148,7 @@ def test_a_batch_is_stopped_and_what_needs_a_person_is_seen(new_page, lab, study
     page.get_by_role("button", name="End batch 1, take down 2 HITs").click()
     expect(page.get_by_text("Ended.")).to_be_visible()
     shop.drain()
-    expect(page.get_by_text("offered no more")).to_be_visible()
+    expect(page.get_by_role("list", name="HITs").get_by_text("offered no more")).to_be_visible()  # without a reload
     page.get_by_role("link", name="Its HITs one by one").click()
     look(page, axe, screenshots, "one-by-one")
 
