@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import Max, QuerySet, Sum
 from django.urls import reverse
 
+from annotation import limits
 from annotation.events import SYSTEM, event, record
 from annotation.models import Item, Sitting, Study
 from hits import intents, places, pricing, qualifications, requirements, spending
@@ -274,27 +275,32 @@ def _decide_expiry(hit: Hit, until: datetime, *, by: str, at: datetime) -> None:
 
 def still_needed(study: Study, stage: str) -> int | None:
     """Sittings that fill the stage's open seats; None while items of other stages may still open more."""
-    if _may_open_more(study, stage):
+    if _work(study).exclude(stage=stage).exists():
         return None
-    return ceil(_open_seats(study, stage) / int(study.options["items_per_sitting"]))
+    return ceil(_open_seats(study, stage) / _size(study))
 
 
 def missing(study: Study, stage: str) -> int:
     """Sittings to offer beside those that are offered, so that all open seats of the stage are filled.
 
-    While more may come from other stages, only full sittings: one that is not full costs as much.
+    While more may come from earlier stages, only full sittings: one that is not full costs as much.
     """
-    full, rest = divmod(_open_seats(study, stage), int(study.options["items_per_sitting"]))
-    needed = full + bool(rest and not _may_open_more(study, stage))
+    stages = [s.name for s in study.protocol.stages]
+    may_come = _work(study).filter(stage__in=stages[: stages.index(stage)]).exists()
+    full, rest = divmod(_open_seats(study, stage), _size(study))
+    needed = full + bool(rest and not may_come)
     return max(0, needed - _offered(study, stage))
+
+
+def _size(study: Study) -> int:
+    """Items of work in one sitting: fewer where one person may not do so many in all."""
+    limit = limits.most(study)
+    size = int(study.options["items_per_sitting"])
+    return size if limit is None else max(1, min(size, limit))
 
 
 def _work(study: Study) -> QuerySet[Item]:
     return Item.objects.filter(study=study, role=Item.Role.WORK, state=Item.State.OPEN)
-
-
-def _may_open_more(study: Study, stage: str) -> bool:
-    return _work(study).exclude(stage=stage).exists()
 
 
 def _open_seats(study: Study, stage: str) -> int:
