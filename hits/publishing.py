@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import F, Max, Q, Sum
 from django.urls import reverse
 
+from annotation import limits
 from annotation.events import SYSTEM, event, record
 from annotation.models import Item, Sitting, Study
 from hits import intents, places, pricing, qualifications, requirements, spending
@@ -293,31 +294,33 @@ def _decide_expiry(hit: Hit, until: datetime, *, by: str, at: datetime) -> None:
 def still_needed(study: Study, stage: str) -> int | None:
     """Sittings that fill the stage's open seats; None while items of other stages may still open more."""
     seats = _open_seats(study)
-    return None if _may_grow(seats, stage) else ceil(seats[stage] / int(study.options["items_per_sitting"]))
+    return None if any(other != stage for other in seats) else ceil(seats[stage] / _size(study))
 
 
 def missing(study: Study) -> dict[str, int]:
     """By stage, sittings to offer beside those that are offered, so that all open seats are filled.
 
-    While more may come from other stages, only full sittings: one that is not full costs as much.
+    While more may come from earlier stages, only full sittings: one that is not full costs as much.
     """
-    seats, offered, size = _open_seats(study), _offered(study), int(study.options["items_per_sitting"])
-    found = {}
+    seats, offered, size = _open_seats(study), _offered(study), _size(study)
+    found, may_come = {}, False
     for name in (stage.name for stage in study.protocol.stages):
         full, rest = divmod(seats[name], size)
-        needed = full + bool(rest and not _may_grow(seats, name))
-        found[name] = max(0, needed - offered[name])
+        found[name] = max(0, full + bool(rest and not may_come) - offered[name])
+        may_come = may_come or name in seats
     return found
+
+
+def _size(study: Study) -> int:
+    """Items of work in one sitting: fewer where one person may not do so many in all."""
+    limit, size = limits.most(study), int(study.options["items_per_sitting"])
+    return size if limit is None else max(1, min(size, limit))
 
 
 def _open_seats(study: Study) -> Counter[str]:
     """By stage; a stage is there if an item waits in it."""
     waiting = Item.objects.filter(study=study, role=Item.Role.WORK, state=Item.State.OPEN).order_by()
     return Counter(dict(waiting.values_list("stage").annotate(sum=Sum("open_seats"))))
-
-
-def _may_grow(seats: Counter[str], stage: str) -> bool:
-    return any(other != stage for other in seats)
 
 
 def _offered(study: Study) -> Counter[str]:

@@ -4,6 +4,7 @@ It brings the database that the environment names up to date, says its address i
 standard input ends. So it stops with its starter, however that one ends.
 """
 
+import logging
 import os
 import sys
 import threading
@@ -17,6 +18,8 @@ def main() -> None:
     from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
 
     class Quiet(WSGIRequestHandler):
+        disable_nagle_algorithm = True  # or every answer waits for the client to acknowledge its head
+
         def log_message(self, format: str, *args: Any) -> None:
             """Nobody reads it."""
 
@@ -28,6 +31,7 @@ def main() -> None:
     from django.core.wsgi import get_wsgi_application
 
     application = get_wsgi_application()
+    logging.disable(logging.WARNING)  # refusals are part of the play
     call_command("migrate", verbosity=0)
     server.set_app(application)
     threading.Thread(target=server.serve_forever, daemon=True).start()
