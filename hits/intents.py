@@ -109,9 +109,26 @@ def decide(
     return made
 
 
+_is_carrying_out: ContextVar[bool] = ContextVar("is_carrying_out", default=False)
+
+
+@contextmanager
+def carrying_out() -> Iterator[None]:
+    """Whoever decides inside carries out afterwards, so nobody need be woken."""
+    token = _is_carrying_out.set(True)
+    try:
+        yield
+    finally:
+        _is_carrying_out.reset(token)
+
+
 def wake() -> None:
-    """Have a worker look after what was decided, once this is committed. A lost message costs a sweep's interval."""
-    transaction.on_commit(_send_message, robust=True)
+    """Have a worker look after what was decided, once this is committed, however much it was. A lost message costs a
+    sweep's interval.
+    """
+    is_asked = any(waiting is _send_message for _, waiting, *_ in connection.run_on_commit)
+    if not is_asked and not _is_carrying_out.get():
+        transaction.on_commit(_send_message, robust=True)
 
 
 def _send_message() -> None:
@@ -279,7 +296,8 @@ def drain(
     """
     until = now() + timedelta(seconds=seconds)
     if parallel == 1:
-        _work_off(mturk, place, until, now, tell)
+        with carrying_out():
+            _work_off(mturk, place, until, now, tell)
         return
     with ThreadPoolExecutor(parallel, thread_name_prefix="intents") as pool:
         for done in [pool.submit(_in_thread, mturk, place, until, now, tell) for _ in range(parallel)]:
@@ -288,7 +306,8 @@ def drain(
 
 def _in_thread(*args: Any) -> None:
     try:
-        _work_off(*args)
+        with carrying_out():
+            _work_off(*args)
     finally:
         connection.close()
 

@@ -9,16 +9,16 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Max, Q, Sum
+from django.db.models import Max, Q, QuerySet, Sum
 from django.urls import reverse
 
 from annotation.events import SYSTEM, event, record
-from annotation.models import Item, Study
+from annotation.models import Item, Sitting, Study
 from hits import intents, places, pricing, qualifications, requirements, spending
 from hits.client import MTurkClient, MTurkRefused, NewHit, NotThere
 from hits.errors import BadTerms, NotNow
 from hits.intents import Kind, NotYet
-from hits.models import Batch, Hit, Intent
+from hits.models import Batch, Hit, Intent, Visit
 
 LOOK_FIRST = timedelta(minutes=2)  # after publishing; a worker's visit brings it forward
 MOST_SITTINGS = 100_000
@@ -278,11 +278,45 @@ def _decide_expiry(hit: Hit, until: datetime, *, by: str, at: datetime) -> None:
 
 def still_needed(study: Study, stage: str) -> int | None:
     """Sittings that fill the stage's open seats; None while items of other stages may still open more."""
-    items = Item.objects.filter(study=study, role=Item.Role.WORK, state=Item.State.OPEN)
-    if items.exclude(stage=stage).exists():
+    if _may_open_more(study, stage):
         return None
-    seats = items.aggregate(sum=Sum("open_seats"))["sum"] or 0
-    return ceil(seats / int(study.options["items_per_sitting"]))
+    return ceil(_open_seats(study, stage) / int(study.options["items_per_sitting"]))
+
+
+def missing(study: Study, stage: str) -> int:
+    """Sittings to offer beside those that are offered, so that all open seats of the stage are filled.
+
+    While more may come from other stages, only full sittings: one that is not full costs as much.
+    """
+    full, rest = divmod(_open_seats(study, stage), int(study.options["items_per_sitting"]))
+    needed = full + bool(rest and not _may_open_more(study, stage))
+    return max(0, needed - _offered(study, stage))
+
+
+def _work(study: Study) -> QuerySet[Item]:
+    return Item.objects.filter(study=study, role=Item.Role.WORK, state=Item.State.OPEN)
+
+
+def _may_open_more(study: Study, stage: str) -> bool:
+    return _work(study).exclude(stage=stage).exists()
+
+
+def _open_seats(study: Study, stage: str) -> int:
+    return _work(study).filter(stage=stage).aggregate(sum=Sum("open_seats"))["sum"] or 0
+
+
+def _offered(study: Study, stage: str) -> int:
+    """Sittings that are for sale. One that somebody took, and whose seats are taken with it, counts as unsold until
+    the marketplace confirms it; it is for sale no more.
+    """
+    offered = Hit.objects.filter(batch__study=study, batch__stage=stage, batch__state=Batch.State.OPEN)
+    offered = offered.filter(state__in=LIVE).exclude(state=Hit.State.ENDING)
+    unsold = offered.aggregate(sum=Sum("unsold"))["sum"] or 0
+    held = Visit.objects.filter(hit__in=offered, state__in=[Visit.State.OPEN, Visit.State.LEFT], payments=None)
+    held = held.filter(
+        sitting__purpose=Sitting.Purpose.WORK, sitting__state__in=[Sitting.State.LEASED, Sitting.State.SUBMITTED]
+    )
+    return unsold - held.count()
 
 
 def follow(batch: Batch, *, at: datetime) -> int:
@@ -290,9 +324,7 @@ def follow(batch: Batch, *, at: datetime) -> int:
     needed = still_needed(batch.study, batch.stage)
     if needed is None or batch.state != Batch.State.OPEN:
         return 0
-    others = Hit.objects.filter(batch__study=batch.study, batch__stage=batch.stage, batch__state=Batch.State.OPEN)
-    offered = others.filter(state__in=LIVE).exclude(state=Hit.State.ENDING)
-    surplus = (offered.aggregate(sum=Sum("unsold"))["sum"] or 0) - needed
+    surplus = _offered(batch.study, batch.stage) - needed
     ended = 0
     # The last ones first: the earlier HITs are the ones people have in their hands.
     for hit in batch.hits.filter(state=Hit.State.OPEN, unsold__gt=0).select_related("batch__study").order_by("-number"):

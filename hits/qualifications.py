@@ -26,7 +26,7 @@ EVERY = timedelta(hours=1)  # how often the holders at the marketplace are compa
 def ensure(study: Study, stages: Iterable[str], place: str, *, at: datetime) -> None:
     """The types for these stages and for being out; made at the marketplace if new. In the caller's transaction."""
     for purpose in (*stages, OUT):
-        name = f"{study.slug}: {'not in this study' if purpose == OUT else f'may {purpose}'}"
+        name = f"Excluded from {study.slug}" if purpose == OUT else f"May {purpose} in {study.slug}"
         made, _ = QualificationType.objects.get_or_create(
             study=study, purpose=purpose, place=place, defaults={"name": name}
         )

@@ -12,7 +12,7 @@ from annotation import exclusion, submission
 from annotation.events import SYSTEM, event, record
 from annotation.models import Annotation, Enrolment, Study
 from annotation.models.sittings import State as SittingState
-from hits import payments, people, publishing
+from hits import intents, payments, people, publishing
 from hits.client import MTurkClient, MTurkError, MTurkUnavailable, NotThere, RemoteAssignment
 from hits.models import Batch, Hit, Payment, Visit
 
@@ -41,12 +41,16 @@ def look_at_all(
     now: Callable[[], datetime] = timezone.now,
     tell: Callable[[], None] = lambda: None,
 ) -> Counter[str]:
-    """Look at these HITs (ids), in so many threads. One that does not answer is left for the next time, and counted."""
+    """Look at these HITs (ids), in so many threads. One that does not answer is left for the next time, and counted.
+
+    What is decided by it is carried out by the caller, afterwards.
+    """
     found: Counter[str] = Counter()
 
     def one(pk: int) -> Counter[str]:
         try:
-            return _counted(pk, mturk, now())
+            with intents.carrying_out():
+                return _counted(pk, mturk, now())
         finally:
             tell()
             if parallel > 1:

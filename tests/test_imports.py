@@ -15,7 +15,7 @@ MAP = """
 annotation            -> annotation.protocols
 annotation.protocols  ->
 config                -> annotation
-hits                  ->
+hits                  -> annotation
 marketplace           ->
 validation            -> annotation, annotation.protocols
 """
