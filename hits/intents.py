@@ -327,7 +327,7 @@ def _work_off(
 
 
 def _carry_on(intent: Intent, mturk: MTurkClient, now: Callable[[], datetime]) -> None:
-    """One that fails by a fault of ours must not keep the others from their turn; without the database nobody has one."""
+    """What fails by a fault of ours must not keep the others from their turn; without the database nobody has one."""
     try:
         carry_out(intent, mturk, now=now)
     except (OperationalError, InterfaceError):
