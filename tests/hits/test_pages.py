@@ -131,7 +131,14 @@ def test_the_list_shows_money_and_every_batch(client, study, mona):
     batch = make_batch(study)
     earn(batch)
     page = text(client.get(url("batches")))
-    for shown in ("$50.00", "$4.80", "$45.20", "$15.00 an hour", "Batch 1: Find false assumptions", "submitted, to be decided"):
+    for shown in (
+        "$50.00",
+        "$4.80",
+        "$45.20",
+        "$15.00 an hour",
+        "Batch 1: Find false assumptions",
+        "submitted, to be decided",
+    ):
         assert shown in page
     assert 'hx-trigger="every 15s"' in page
     make_batch(study, published=False)

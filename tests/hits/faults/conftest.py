@@ -73,7 +73,7 @@ def beat(monkeypatch: pytest.MonkeyPatch) -> Beat:
 
 @pytest.fixture
 def suffer(settings: Any) -> Callable[..., None]:
-    """`suffer(CreateHIT={"throttle": 0.5}, seed=7)` from now on; `suffer()` ends it. Everything: `suffer(All={...})`."""
+    """`suffer(CreateHIT={"throttle": 0.5}, seed=7)` from now on, `All={...}` for every call; `suffer()` ends it."""
     usual = {"hang_seconds": 0.3, "latency_seconds": 0.05}
 
     def switch(*, seed: int = 7, **given: Any) -> None:

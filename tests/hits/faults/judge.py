@@ -1,4 +1,4 @@
-"""Whether the promises were kept, by what the marketplace itself recorded: its HITs, assignments, bonuses, transfers."""
+"""Whether the promises were kept, by what the marketplace itself recorded: HITs, assignments, bonuses, transfers."""
 
 from collections import Counter
 from collections.abc import Iterator

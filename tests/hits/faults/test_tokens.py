@@ -1,4 +1,4 @@
-"""F9: a request token is forgotten after 24 hours. What may have happened by then is found, or parked; never repeated."""
+"""F9: a request token is forgotten after 24 hours. What may have happened by then is found or parked, never repeated."""
 
 from datetime import timedelta
 from decimal import Decimal
