@@ -33,6 +33,7 @@ from defusedxml.ElementTree import fromstring
 
 from hits.client import (
     AlreadyDone,
+    BadAccount,
     CallMade,
     InsufficientFunds,
     MTurkClient,
@@ -434,7 +435,7 @@ def _ours(error: Exception, *, token: str) -> MTurkError:
     if isinstance(error, ParamValidationError):
         return MTurkRefused(str(error), code)
     if isinstance(error, NOT_SET_UP):
-        return MTurkRefused(f"The marketplace is not set up: {error}", code)
+        return BadAccount(f"The marketplace is not set up: {error}", code)
     if isinstance(error, NEVER_SENT):
         return MTurkUnavailable("The marketplace cannot be reached.", code, may_have_happened=False)
     sentence = LOST.get(type(error), "The marketplace's answer cannot be read.")
@@ -485,7 +486,7 @@ def _answered(response: Answer, token: str) -> MTurkError:
         return _failed(status)
     if kind in CREDENTIALS:
         # Amazon says with one code that a signature is wrong and that it is old.
-        return MTurkRefused(CLOCK if "expired" in message.lower() else CREDENTIALS[kind], kind)
+        return BadAccount(CLOCK if "expired" in message.lower() else CREDENTIALS[kind], kind)
     sentence = re.sub(r"\s*\(\d{9,}( s)?\)\s*$", "", message)  # they end in the moment
     if kind == "RequestError":
         return _refused(sentence, str(response.get("TurkErrorCode", "")) or kind, token)

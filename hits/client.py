@@ -45,6 +45,10 @@ class InsufficientFunds(MTurkRefused):
     """The account cannot pay for it: try again when there is money."""
 
 
+class BadAccount(MTurkRefused):
+    """The service does not take our key, our signature or our clock: try again once somebody has set that right."""
+
+
 class NotThere(MTurkRefused):
     """No such HIT, assignment or qualification; or not yet, for reads lag behind writes."""
 

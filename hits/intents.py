@@ -18,18 +18,22 @@ from time import sleep
 from typing import Any
 
 from django.conf import settings
-from django.db import OperationalError, connection, transaction
-from django.db.models import Q, QuerySet
+from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
+from annotation.events import event, record
 from annotation.models import Study
 from hits.client import (
     AlreadyDone,
+    BadAccount,
     CallMade,
     InsufficientFunds,
     MTurkClient,
+    MTurkError,
     MTurkRefused,
     MTurkUnavailable,
+    NotThere,
     Throttled,
     WrongState,
 )
@@ -40,16 +44,18 @@ log = logging.getLogger(__name__)
 State = Intent.State
 LEASE = timedelta(seconds=90)  # more than a call with its timeouts can take
 TOKEN_LIFE = timedelta(hours=23)  # the service forgets a token after 24 hours (MTURK.md 6)
-SOON = 3.0  # seconds that whoever carries intents out waits for the next one, instead of leaving it to the sweep
-FUNDS = timedelta(minutes=1)  # how often an account without money is asked again
+SOON = 8.0  # seconds that whoever carries intents out waits for the next one, instead of leaving it to the sweep
+ACCOUNT = timedelta(minutes=1)  # how often an account without money, or with a wrong key, is tried again
+LAG = timedelta(minutes=10)  # reads may lag so long behind writes: until then, what is not there is not there yet
 SLOWEST = {Throttled: 5.0, MTurkUnavailable: 60.0}  # seconds between two tries, at most
 
 
 class NotYet(MTurkUnavailable):
-    """Something else must be done first."""
+    """Something else must be done first. is_woken: whether that wakes this intent, so that it need not ask often."""
 
-    def __init__(self, sentence: str) -> None:
+    def __init__(self, sentence: str, *, is_woken: bool = False) -> None:
         super().__init__(sentence, may_have_happened=False)
+        self.is_woken = is_woken
 
 
 class Unknowable(Exception):
@@ -63,6 +69,8 @@ class Kind:
     send: makes the call; returns the remote id, or "". look: reads back; the remote id or "" where it has happened,
         None where it has not.
     done, refused: what follows, inside the transaction that records the outcome; refused gets the sentence.
+    again: undoes what followed from a refusal, inside the transaction in which a person lets it be tried again; it may
+        raise a Refusal.
     has_token: repeating under the same token is safe while the service remembers it.
     at_most_once: never repeated when a try may have happened.
     """
@@ -72,6 +80,7 @@ class Kind:
     done: Callable[[Intent, datetime], None] = lambda intent, at: None
     refused: Callable[[Intent, str, datetime], None] = lambda intent, sentence, at: None
     parked: Callable[[Intent, datetime], None] = lambda intent, at: None
+    again: Callable[[Intent, datetime], None] = lambda intent, at: None
     has_token: bool = False
     at_most_once: bool = False
 
@@ -104,9 +113,26 @@ def decide(
     return made
 
 
+_is_carrying_out: ContextVar[bool] = ContextVar("is_carrying_out", default=False)
+
+
+@contextmanager
+def carrying_out() -> Iterator[None]:
+    """Whoever decides inside carries out afterwards, so nobody need be woken."""
+    token = _is_carrying_out.set(True)
+    try:
+        yield
+    finally:
+        _is_carrying_out.reset(token)
+
+
 def wake() -> None:
-    """Have a worker look after what was decided, once this is committed. A lost message costs a sweep's interval."""
-    transaction.on_commit(_send_message, robust=True)
+    """Have a worker look after what was decided, once this is committed, however much it was. A lost message costs a
+    sweep's interval.
+    """
+    is_asked = any(waiting is _send_message for _, waiting, *_ in connection.run_on_commit)
+    if not is_asked and not _is_carrying_out.get():
+        transaction.on_commit(_send_message, robust=True)
 
 
 def _send_message() -> None:
@@ -115,12 +141,33 @@ def _send_message() -> None:
     send_intents.delay()
 
 
-def again(intent: Intent, *, at: datetime) -> bool:
-    """A person lets a refused or parked intent be tried again, under its own token."""
-    closed = Intent.objects.filter(pk=intent.pk, state__in=[State.FAILED, State.PARKED])
-    moved = closed.update(state=State.PENDING, closed_at=None, not_before=at, error="")
+@transaction.atomic
+def again(intent: Intent, *, by: str, at: datetime) -> bool:
+    """A person lets a refused or parked intent be tried again, under its own token; False if somebody did before.
+
+    What may have happened is looked for first, and done only if it is not found. Raises what its kind raises.
+    """
+    closed = Intent.objects.select_for_update(of=("self",)).select_related("study")
+    locked = closed.filter(pk=intent.pk, state__in=[State.FAILED, State.PARKED]).first()
+    if locked is None:
+        return False
+    if locked.state == State.FAILED:
+        KINDS[locked.kind].again(locked, at)
+    is_parked = locked.state == State.PARKED
+    fields = {"state": State.PENDING, "closed_at": None, "not_before": at, "error": "", "again_at": at, "seen_at": None}
+    Intent.objects.filter(pk=locked.pk).update(**fields, unsure=is_parked)
+    record([event(locked.study, "call tried again", by=by, at=at, kind=locked.kind, target=locked.target)])
     wake()
-    return bool(moved)
+    return True
+
+
+def leave(intent: Intent, *, by: str, at: datetime) -> bool:
+    """A person has seen that a refused or parked intent did nothing, and leaves it so."""
+    closed = Intent.objects.filter(pk=intent.pk, state__in=[State.FAILED, State.PARKED], seen_at=None)
+    if not closed.update(seen_at=at):
+        return False
+    record([event(intent.study, "call left", by=by, at=at, kind=intent.kind, target=intent.target)])
+    return True
 
 
 # --- Carrying out ----------------------------------------------------------------------------------
@@ -128,14 +175,13 @@ def again(intent: Intent, *, at: datetime) -> bool:
 
 def due(at: datetime) -> QuerySet[Intent]:
     """Those to be tried now: waiting and due, or left in flight by somebody who is gone."""
-    waiting = Q(state=State.PENDING, not_before__lte=at)
-    return Intent.objects.filter(waiting | Q(state=State.IN_FLIGHT, leased_until__lt=at))
+    return Intent.objects.filter(state__in=[State.PENDING, State.IN_FLIGHT], not_before__lte=at)
 
 
 def claim(place: str, at: datetime) -> Intent | None:
     """Lease the next one that is due; from now on its outcome is not known."""
     with transaction.atomic():
-        free = due(at).filter(place=place).order_by("not_before", "pk")
+        free = due(at).filter(place=place).order_by("not_before")  # the order of the index `intent_due`
         locked = free.select_for_update(of=("self",), skip_locked=connection.features.has_select_for_update_skip_locked)
         intent = locked.first()
         if intent is None:
@@ -145,9 +191,10 @@ def claim(place: str, at: datetime) -> Intent | None:
 
 def _lease(intent: Intent, at: datetime) -> Intent:
     intent.was_unsure = intent.unsure
-    intent.state, intent.leased_until, intent.unsure = State.IN_FLIGHT, at + LEASE, True
+    intent.state, intent.unsure = State.IN_FLIGHT, True
+    intent.leased_until = intent.not_before = at + LEASE
     intent.attempts, intent.sent_at = intent.attempts + 1, intent.sent_at or at
-    intent.save(update_fields=["state", "leased_until", "unsure", "attempts", "sent_at"])
+    intent.save(update_fields=["state", "leased_until", "not_before", "unsure", "attempts", "sent_at"])
     return intent
 
 
@@ -158,8 +205,13 @@ def carry_out(intent: Intent, mturk: MTurkClient, *, now: Callable[[], datetime]
     with _noting(intent):
         try:
             remote_id = _try(intent, KINDS[intent.kind], mturk, now())
-        except InsufficientFunds as refused:
-            _wait(intent, now() + FUNDS, refused.sentence, now())
+        except (InsufficientFunds, BadAccount) as refused:
+            _wait(intent, now() + ACCOUNT, refused.sentence, now())
+        except NotThere as missing:
+            if now() - intent.created_at > LAG:
+                _record(intent, State.FAILED, now(), error=missing.sentence)
+            else:
+                _wait(intent, now() + _pause(intent, missing), missing.sentence, now())
         except MTurkUnavailable as unavailable:
             _wait(intent, now() + _pause(intent, unavailable), unavailable.sentence, now(), unavailable)
         except MTurkRefused as refused:
@@ -178,7 +230,7 @@ def _try(intent: Intent, kind: Kind, mturk: MTurkClient, at: datetime) -> str:
             found = kind.look(intent, mturk)
             if found is not None:
                 return found
-            if kind.has_token or kind.at_most_once:
+            if (kind.has_token or kind.at_most_once) and not _is_agreed(intent, at):
                 raise Unknowable("It may have happened, and the marketplace does not say. Look there, then decide.")
     try:
         return kind.send(intent, mturk)
@@ -192,10 +244,34 @@ def _try(intent: Intent, kind: Kind, mturk: MTurkClient, at: datetime) -> str:
         if found is None:
             raise
         return found
+    except (InsufficientFunds, BadAccount):
+        raise
+    except MTurkRefused as refused:
+        return _after_all(intent, kind, mturk, refused)
 
 
-def _pause(intent: Intent, error: MTurkUnavailable) -> timedelta:
+def _after_all(intent: Intent, kind: Kind, mturk: MTurkClient, refused: MTurkRefused) -> str:
+    """What refuses this try says nothing about one before it, whose answer was lost."""
+    if not intent.was_unsure:
+        raise refused
+    try:
+        found = kind.look(intent, mturk)
+    except MTurkRefused:
+        raise Unknowable(f"It may have happened, and cannot be looked up: {refused.sentence}") from refused
+    if found is None:
+        raise refused
+    return found
+
+
+def _is_agreed(intent: Intent, at: datetime) -> bool:
+    """Whether a person looked and said that it did not happen; so lately that the token still stops a second one."""
+    return intent.again_at is not None and at - intent.again_at < TOKEN_LIFE
+
+
+def _pause(intent: Intent, error: MTurkError) -> timedelta:
     """Twice as long with every try, and never quite the same for two of them."""
+    if isinstance(error, NotYet) and error.is_woken:
+        return timedelta(seconds=SLOWEST[MTurkUnavailable])
     most = SLOWEST[Throttled] if isinstance(error, Throttled | NotYet) else SLOWEST[MTurkUnavailable]
     jitter = Random(f"{intent.token} {intent.attempts}").uniform(0.5, 1.5)
     return timedelta(seconds=min(most, 0.1 * 2 ** min(intent.attempts, 12)) * jitter)
@@ -250,7 +326,8 @@ def drain(
     """
     until = now() + timedelta(seconds=seconds)
     if parallel == 1:
-        _work_off(mturk, place, until, now, tell)
+        with carrying_out():
+            _work_off(mturk, place, until, now, tell)
         return
     with ThreadPoolExecutor(parallel, thread_name_prefix="intents") as pool:
         for done in [pool.submit(_in_thread, mturk, place, until, now, tell) for _ in range(parallel)]:
@@ -259,7 +336,8 @@ def drain(
 
 def _in_thread(*args: Any) -> None:
     try:
-        _work_off(*args)
+        with carrying_out():
+            _work_off(*args)
     finally:
         connection.close()
 
@@ -270,12 +348,22 @@ def _work_off(
     while now() < until:
         if intent := claim(place, now()):
             _keep_pace(place, now)
-            carry_out(intent, mturk, now=now)
+            _carry_on(intent, mturk, now)
             tell()
         elif (wait := _seconds_to_next(place, now())) is not None and wait <= SOON:
             sleep(max(wait, 0.01))
         else:
             return
+
+
+def _carry_on(intent: Intent, mturk: MTurkClient, now: Callable[[], datetime]) -> None:
+    """One that fails by a fault of ours must not keep the others from their turn; without the database none has one."""
+    try:
+        carry_out(intent, mturk, now=now)
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception:
+        log.exception("%s was not carried out; its lease runs out", intent)
 
 
 def _seconds_to_next(place: str, at: datetime) -> float | None:

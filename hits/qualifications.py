@@ -5,18 +5,20 @@ from taking work they could not do.
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 
 from annotation.events import SYSTEM
 from annotation.models import Enrolment, Qualification, Study
 from hits import intents
-from hits.client import MTurkClient
+from hits.client import MTurkClient, NotThere
 from hits.intents import Kind, NotYet
 from hits.models import Grant, Intent, MarketWorker, QualificationType
 
+State = Intent.State
 OUT = QualificationType.OUT
 EVERY = timedelta(hours=1)  # how often the holders at the marketplace are compared
 
@@ -24,7 +26,7 @@ EVERY = timedelta(hours=1)  # how often the holders at the marketplace are compa
 def ensure(study: Study, stages: Iterable[str], place: str, *, at: datetime) -> None:
     """The types for these stages and for being out; made at the marketplace if new. In the caller's transaction."""
     for purpose in (*stages, OUT):
-        name = f"{study.slug}: {'not in this study' if purpose == OUT else f'may {purpose}'}"
+        name = f"Excluded from {study.slug}" if purpose == OUT else f"May {purpose} in {study.slug}"
         made, _ = QualificationType.objects.get_or_create(
             study=study, purpose=purpose, place=place, defaults={"name": name}
         )
@@ -38,7 +40,7 @@ def type_id(study: Study, purpose: str, place: str) -> str:
     """Raises NotYet while the marketplace does not have it."""
     found = QualificationType.objects.filter(study=study, purpose=purpose, place=place).first()
     if found is None or not found.type_id:
-        raise NotYet("The study's qualification is made first.")
+        raise NotYet("The study's qualification is made first.", is_woken=True)
     return found.type_id
 
 
@@ -128,6 +130,8 @@ def _find(intent: Intent, mturk: MTurkClient) -> str | None:
 
 def _made(intent: Intent, at: datetime) -> None:
     QualificationType.objects.filter(pk=intent.params["type"]).update(type_id=intent.remote_id)
+    waiting = Intent.objects.filter(kind="create", study=intent.study_id, place=intent.place, state=State.PENDING)
+    waiting.filter(not_before__gt=at).update(not_before=at)
 
 
 def _grant(intent: Intent, mturk: MTurkClient) -> str:
@@ -135,11 +139,20 @@ def _grant(intent: Intent, mturk: MTurkClient) -> str:
     type_id, worker = grant.qualification.type_id, grant.worker.remote_worker
     if grant.changes != intent.params["change"]:
         return ""  # it was decided anew since
+    if _before(intent).exists():
+        raise NotYet("The decision before this one ends first.")
     if intent.params["to"]:
         mturk.grant(type_id, worker, 1)
     else:
-        mturk.revoke(type_id, worker, "")
+        with suppress(NotThere):  # never granted is as good as taken away
+            mturk.revoke(type_id, worker, "")
     return ""
+
+
+def _before(intent: Intent) -> QuerySet[Intent]:
+    """Earlier decisions about the same grant without an end: the last word at the marketplace must be the newest."""
+    same = Intent.objects.filter(kind="grant", study=intent.study_id, params__grant=intent.params["grant"])
+    return same.filter(closed_at=None, pk__lt=intent.pk)
 
 
 def _granted(intent: Intent, mturk: MTurkClient) -> str | None:
@@ -149,7 +162,8 @@ def _granted(intent: Intent, mturk: MTurkClient) -> str | None:
 
 
 def _has_changed(intent: Intent, at: datetime) -> None:
-    Grant.objects.filter(pk=intent.params["grant"]).update(held=intent.params["to"])
+    mine = Grant.objects.filter(pk=intent.params["grant"], changes=intent.params["change"])
+    mine.update(held=intent.params["to"])
 
 
 def _grant_of(intent: Intent) -> Grant:

@@ -12,7 +12,7 @@ from annotation import exclusion, submission
 from annotation.events import SYSTEM, event, record
 from annotation.models import Annotation, Enrolment, Study
 from annotation.models.sittings import State as SittingState
-from hits import payments, people, publishing
+from hits import intents, payments, people, publishing
 from hits.client import MTurkClient, MTurkError, MTurkUnavailable, NotThere, RemoteAssignment
 from hits.models import Batch, Hit, Payment, Visit
 
@@ -41,12 +41,16 @@ def look_at_all(
     now: Callable[[], datetime] = timezone.now,
     tell: Callable[[], None] = lambda: None,
 ) -> Counter[str]:
-    """Look at these HITs (ids), in so many threads. One that does not answer is left for the next time, and counted."""
+    """Look at these HITs (ids), in so many threads. One that does not answer is left for the next time, and counted.
+
+    What is decided by it is carried out by the caller, afterwards.
+    """
     found: Counter[str] = Counter()
 
     def one(pk: int) -> Counter[str]:
         try:
-            return _counted(pk, mturk, now())
+            with intents.carrying_out():
+                return _counted(pk, mturk, now())
         finally:
             tell()
             if parallel > 1:
@@ -78,13 +82,30 @@ def look_at(hit: Hit, mturk: MTurkClient, *, at: datetime) -> Counter[str]:
     """Take in all submitted work of a HIT, and note when it is over. Raises MTurkError; what was read by then stays."""
     found: Counter[str] = Counter(hits=1)
     is_over = hit.over_at is not None and at > hit.over_at + GRACE
-    for remote in mturk.assignments_of(hit.hit_id or ""):
-        found += take_in(remote, hit, at=at)
+    known = _known(hit)
+    try:
+        for remote in mturk.assignments_of(hit.hit_id or ""):
+            if known.get((remote.assignment_id, remote.worker_id)) == remote.status:
+                found["assignments"] += 1
+            else:
+                found += take_in(remote, hit, at=at)
+    except NotThere:  # not yet, or not any more
+        found["missing"] += 1
     found["unclaimed"] += _give_up(hit, at=at)
     if hit.state in (Hit.State.OPEN, Hit.State.ENDING) and (is_over or _is_sold_out(hit)):
         _end(hit, mturk, at=at)
     _look_again(hit, at)
     return found
+
+
+def _known(hit: Hit) -> dict[tuple[str, str], str]:
+    """Status of those of the HIT's assignments that were judged and decided about: seen again so, nothing follows."""
+    judged = hit.visits.filter(state__in=[State.CONFIRMED, State.QUARANTINED], payments__kind=Payment.Kind.REWARD)
+    decided = judged.exclude(payments__kind=Payment.Kind.REWARD, payments__state=Payment.State.DUE)
+    if hit.batch.approval == Batch.Approval.BY_HAND:
+        decided = judged
+    rows = decided.values_list("assignment_id", "remote_worker", "remote")
+    return {(assignment, worker): remote for assignment, worker, remote in rows}
 
 
 def confirm(visit: Visit, mturk: MTurkClient, *, at: datetime) -> bool:
@@ -212,8 +233,8 @@ def _end(hit: Hit, mturk: MTurkClient, *, at: datetime) -> None:
         try:
             remote = mturk.get_hit(hit.hit_id or "")
         except NotThere:
-            return
-        if remote.status in ("Assignable", "Unassignable"):
+            remote = None
+        if remote and remote.status in ("Assignable", "Unassignable"):
             Hit.objects.filter(pk=hit.pk).update(expires_at=remote.expires_at)
             hit.expires_at = remote.expires_at
             return
@@ -226,7 +247,8 @@ def _look_again(hit: Hit, at: datetime) -> None:
     """Soon while an answer is expected or money is on its way, seldom otherwise; never once nothing can change."""
     hit.refresh_from_db(fields=["state", "expires_at"])
     expected = hit.visits.filter(state=State.LEFT).exists()
-    unsettled = Payment.objects.filter(visit__hit=hit, state__in=[Payment.State.DUE, Payment.State.ASKED]).exists()
+    open_ones = [Payment.State.DUE, Payment.State.ASKED, Payment.State.ATTENTION]  # all of which may approve itself
+    unsettled = Payment.objects.filter(visit__hit=hit, kind=Payment.Kind.REWARD, state__in=open_ones).exists()
     live = hit.state in (Hit.State.OPEN, Hit.State.ENDING)
     when = at + OFTEN if expected else at + SELDOM if live or unsettled else None
     if when and not expected and hit.over_at and at < hit.over_at + GRACE < when:

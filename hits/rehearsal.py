@@ -343,7 +343,7 @@ class Rehearsal:
     def supply(self, now: datetime) -> None:
         """Offer the sittings that are missing: at first all of the first stage, later what others and rules opened."""
         for stage in self.stages:
-            missing = publishing.missing(self.study, stage)
+            missing = publishing.missing(self.study)[stage]
             if not missing:
                 continue
             batch = self.batches.get(stage)

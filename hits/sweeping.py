@@ -10,7 +10,7 @@ from django.utils import timezone
 from annotation.errors import Refusal
 from annotation.models import Study
 from hits import intents, payments, places, publishing, qualifications, reconciling
-from hits.client import MTurkError
+from hits.client import MTurkError, MTurkUnavailable
 from hits.models import Batch, Visit
 
 
@@ -34,8 +34,11 @@ def sweep(*, now: Callable[[], datetime] = timezone.now) -> Counter[str]:
     for kind in qualifications.to_compare(place, at=now()):
         try:
             found["drifted"] += qualifications.mend(kind, mturk, at=now())
-        except MTurkError:
+        except MTurkUnavailable:
             found["unavailable"] += 1
+        except MTurkError:  # until somebody sets it right, asking every ten seconds will not help
+            found["refused"] += 1
+            type(kind).objects.filter(pk=kind.pk).update(checked_at=now())
     intents.drain(mturk, place, parallel=settings.MTURK_PARALLEL, now=now)
     return found
 

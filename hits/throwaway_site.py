@@ -30,9 +30,9 @@ def main() -> None:
     from django.apps import apps
     from django.conf import settings
     from django.core.management import call_command
+    from django.core.wsgi import get_wsgi_application
 
-    from config.wsgi import application
-
+    application = get_wsgi_application()
     logging.disable(logging.WARNING)  # refusals are part of the play
     # Straight from the models: to walk through all that once was takes longer than many a rehearsal.
     settings.MIGRATION_MODULES = {app.label: None for app in apps.get_app_configs()}
