@@ -144,6 +144,7 @@ def rewards_of(study: Study, reward: Decimal | None, stage_rewards: Mapping[str,
 def play(folder: Path, *, progress: Progress = lambda done, total: None) -> dict[str, Any]:
     """The rehearsal itself. Raises NotACopy outside of a folder that `rehearse` made."""
     throwaway.check(folder)
+    throwaway.end_with_starter()
     copy = json.loads((folder / throwaway.STUDY).read_text(encoding="utf-8"))
     study = throwaway.load(copy, by=BY, at=timezone.now())
     keys = _told("requester", BY, "--deposit", "1000000.00")
