@@ -50,6 +50,11 @@ class UnknownStage(Refusal):
     sentence = "This study has no such stage."
 
 
+class NotHere(Refusal):
+    code, status = "not_here", 404
+    sentence = "This page is not part of the task you were given."
+
+
 class Closed(Refusal):
     code = "closed"
     sentence = "This was closed before. What you wrote is kept."

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from annotation.events import event, record
 from annotation.intake import batched
@@ -20,11 +20,13 @@ from annotation.progress import advance, free_seat, seats_of
 WHY = Annotation.Why
 CHUNK = 500  # items in one transaction
 TAKEN_OUT = (WHY.EXCLUDED, WHY.WITHDRAWN, WHY.OBSOLETE)
-# What may become what: an answer that is late, or withdrawn by its writer, stays so.
-FROM: dict[str, tuple[str, ...]] = {
-    WHY.HELD: ("",),
-    WHY.EXCLUDED: ("", WHY.HELD),
-    WHY.WITHDRAWN: tuple({"", *WHY.values} - {WHY.WITHDRAWN}),
+SEATED = ("", WHY.HELD, WHY.UNCONFIRMED)
+# What may become what: an answer that is late, or withdrawn by its writer, stays so, and answers to hidden items are
+# never excluded.
+FROM: dict[str, Q] = {
+    WHY.HELD: Q(uncounted=""),
+    WHY.EXCLUDED: Q(uncounted__in=["", WHY.HELD]) | Q(uncounted=WHY.UNCONFIRMED, item__role=Item.Role.WORK),
+    WHY.WITHDRAWN: ~Q(uncounted=WHY.WITHDRAWN),
 }
 
 
@@ -59,7 +61,7 @@ def set_aside(
 
     In steps of CHUNK items, each a transaction that locks its items: cut off, the rest is done by calling it again.
     """
-    found = Annotation.objects.filter(study=study, pk__in=annotations, uncounted__in=FROM[to])
+    found = Annotation.objects.filter(FROM[to], study=study, pk__in=annotations)
     return _in_steps(study, found, lambda items, chunk: _take_out(study, items, chunk, to, by, why, at), progress)
 
 
@@ -72,8 +74,12 @@ def reinstate(
     at: datetime,
     progress: Progress = lambda done, total: None,
 ) -> Effect:
-    """Let held and excluded annotations count again, those whose seat nobody has taken since; the others stay out."""
-    found = Annotation.objects.filter(study=study, pk__in=annotations, uncounted__in=[WHY.HELD, WHY.EXCLUDED])
+    """Let held and excluded annotations count again, those whose seat nobody has taken since; the others stay out.
+
+    So do those that are unproven, until they are confirmed.
+    """
+    given = Annotation.objects.filter(study=study, pk__in=annotations, unproven=False)
+    found = given.filter(uncounted__in=[WHY.HELD, WHY.EXCLUDED])
     return _in_steps(study, found, lambda items, chunk: _let_in(study, items, chunk, by, why, at), progress)
 
 
@@ -113,9 +119,9 @@ def _mark(rows: list[Annotation], to: str) -> None:
 
 
 def _judging(items: list[Item], judged: set[int]) -> list[Annotation]:
-    """Counted judgements of these items about any of these annotations."""
-    counted = Annotation.objects.filter(item__in=items, uncounted__in=["", WHY.HELD]).select_related("assignment")
-    return [row for row in counted.order_by("pk") if judged.intersection(row.assignment.judges)]
+    """Judgements of these items that have a seat and are about any of these annotations."""
+    seated = Annotation.objects.filter(item__in=items, uncounted__in=SEATED).select_related("assignment")
+    return [row for row in seated.order_by("pk") if judged.intersection(row.assignment.judges)]
 
 
 def _let_in(study: Study, items: list[Item], chunk: list[Annotation], by: str, why: str, at: datetime) -> Effect:

@@ -145,6 +145,16 @@ def import_items(
     return counts
 
 
+@transaction.atomic
+def take_over(study: Study, items: Sequence[NewItem], *, role: str, at: datetime) -> None:
+    """Add items that were read before, as another study has them; in their order, to an empty queue."""
+    _insert(study, role, items, at, at)
+    _group(study, items)
+    if role == Item.Role.WORK:
+        Study.objects.filter(pk=study.pk).update(work_items=F("work_items") + len(items))
+        study.refresh_from_db(fields=["work_items"])
+
+
 def _new_items(study: Study, batch: Sequence[Row], role: str, counts: Counts) -> list[NewItem]:
     """The batch's items that are not in the study yet; the rest is counted."""
     read = [(number, _read(row, role, study.protocol.read_row)) for number, row in batch]

@@ -1,7 +1,7 @@
 """How much of a study one worker may do. Asked where seats are leased, while the worker's qualifications are locked."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import floor
 
@@ -112,13 +112,17 @@ def note_met(study: Study, met: Iterable[tuple[int, Item]]) -> None:
             enrolment__in=enrolments.values(), group__in={group for _, group in numbers}
         ).values_list("enrolment", "group", "met")
     }
-    rows = [
-        Exposure(enrolment_id=pk, group=group, met=before.get((pk, group), 0) + count)
-        for (worker, group), count in sorted(numbers.items())
-        for pk in [enrolments[worker]]
-    ]
+    added = {(enrolments[worker], group): count for (worker, group), count in numbers.items()}
+    _keep({pair: before.get(pair, 0) + count for pair, count in added.items()})
+
+
+def _keep(met: Mapping[tuple[int, str], int]) -> None:
+    """How often each enrolment (id) met each group, in place of what was kept."""
     Exposure.objects.bulk_create(
-        rows, update_conflicts=True, update_fields=["met"], unique_fields=["enrolment", "group"]
+        [Exposure(enrolment_id=pk, group=group, met=count) for (pk, group), count in sorted(met.items())],
+        update_conflicts=True,
+        update_fields=["met"],
+        unique_fields=["enrolment", "group"],
     )
 
 
@@ -141,12 +145,7 @@ def fit(items: Sequence[Item], enrolment: Enrolment, study: Study, *, at_most: i
             chosen.append(item)
             met.update(groups[item.pk])
             touched.update(groups[item.pk])
-    Exposure.objects.bulk_create(
-        [Exposure(enrolment=enrolment, group=group, met=met[group]) for group in sorted(touched)],
-        update_conflicts=True,
-        update_fields=["met"],
-        unique_fields=["enrolment", "group"],
-    )
+    _keep({(enrolment.pk, group): met[group] for group in touched})
     return chosen
 
 

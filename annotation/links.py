@@ -1,15 +1,18 @@
 """Personal links and tokens: signed, expiring, revocable. They carry identity, so no cookie is needed."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.core import signing
 from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
 
 from annotation.errors import BadLink, LinkExpired, LinkRevoked
-from annotation.models import Study, Worker
+from annotation.models import Sitting, Study, Worker
 
 LINK, TOKEN, ENROLMENT = "touchstone.link", "touchstone.token", "touchstone.enrolment"
+SCOPE = "touchstone.scope"
 
 
 def sign(worker: Worker, purpose: str, *, at: datetime) -> str:
@@ -24,12 +27,57 @@ def worker_of(token: str, purpose: str, *, at: datetime) -> Worker:
         pk, serial, until = signing.loads(token, salt=purpose)
     except (signing.BadSignature, ValueError):
         raise BadLink from None
+    return _worker(pk, serial, until, at)
+
+
+def _worker(pk: int, serial: int, until: int, at: datetime) -> Worker:
     if until < at.timestamp():
         raise LinkExpired
     try:
         return Worker.objects.get(pk=pk, link_serial=serial)
     except Worker.DoesNotExist:
         raise LinkRevoked from None
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The one place that a scoped token opens: the way into a stage of a study (slug), or a sitting (id) in it.
+
+    then: the path of this site where the worker goes on, wherever they would otherwise be led home.
+    Whoever holds such a token claims to be the worker: what they submit is unconfirmed (`submission.confirm`).
+    """
+
+    worker: Worker
+    study: str
+    stage: str
+    sitting: int | None
+    then: str
+
+
+def sign_scope(worker: Worker, study: Study, stage: str, *, sitting: Sitting | None, then: str, until: datetime) -> str:
+    """A token for the addresses of personal links that opens one `Scope`, until then or until links are revoked."""
+    if not then.startswith("/") or not url_has_allowed_host_and_scheme(then, allowed_hosts=None):
+        raise ValueError(f"{then!r} is no path of this site")
+    place = [study.slug, stage, sitting and sitting.pk, then]
+    return signing.dumps([worker.pk, worker.link_serial, int(until.timestamp()), *place], salt=SCOPE)
+
+
+def is_scoped(token: str) -> bool:
+    """Whether `sign_scope` made it; it may have expired since."""
+    try:
+        signing.loads(token, salt=SCOPE)
+    except (signing.BadSignature, ValueError):
+        return False
+    return True
+
+
+def scope_of(token: str, *, at: datetime) -> Scope:
+    """Raises BadLink (tampered), LinkExpired or LinkRevoked."""
+    try:
+        pk, serial, until, study, stage, sitting, then = signing.loads(token, salt=SCOPE)
+    except (signing.BadSignature, ValueError):
+        raise BadLink from None
+    return Scope(_worker(pk, serial, until, at), study, stage, sitting, then)
 
 
 def personal_link(worker: Worker, *, at: datetime) -> str:

@@ -71,15 +71,17 @@ def places_of(worker: Worker) -> list[Place]:
     qualifications = list(found.order_by("-enrolment__created_at", "-enrolment_id", "pk"))
     studies = {q.enrolment.study_id for q in qualifications}
     places_taken = qualification.places_by_stage(studies)
-    mine = Annotation.objects.filter(worker=worker).exclude(uncounted__in=["practice", "test"])
+    proven = Annotation.objects.filter(worker=worker, unproven=False)  # what others did in their name is not theirs
+    mine = proven.exclude(uncounted__in=["practice", "test"])
     counted = mine.values_list("study", "stage").annotate(
         n=Count("pk"), decided=Count("upheld"), upheld_n=Count("pk", filter=Q(upheld=True))
     )
     answers = {(study, stage): rest for study, stage, *rest in counted.order_by()}
-    times = Annotation.objects.filter(worker=worker).values_list("study", "stage").annotate(s=Sum("active_seconds"))
+    times = proven.values_list("study", "stage").annotate(s=Sum("active_seconds"))
     seconds = {(study, stage): total or 0 for study, stage, total in times.order_by()}
     submitted = Sitting.objects.filter(worker=worker, state=State.SUBMITTED, purpose=Sitting.Purpose.WORK)
-    rows = submitted.values_list("study", "stage").annotate(n=Count("pk")).order_by()
+    unproven = Annotation.objects.filter(worker=worker, unproven=True).values("assignment__sitting")
+    rows = submitted.exclude(pk__in=unproven).values_list("study", "stage").annotate(n=Count("pk")).order_by()
     sittings = {(study, stage): count for study, stage, count in rows}
     begun = set(Sitting.objects.filter(worker=worker, state=State.LEASED).values_list("study", "stage"))
     right = Try.objects.filter(item=OuterRef("pk"), enrolment__worker=worker, is_right=True)

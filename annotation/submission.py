@@ -1,5 +1,6 @@
 """Take an answer once: drafts while it is written, then the whole sitting in one transaction."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -7,18 +8,19 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q
 
-from annotation import limits, qualification, signs, way_in
+from annotation import exclusion, limits, qualification, signs, way_in
 from annotation.errors import Closed, Invalid, NotYetRight
-from annotation.events import actor, event, record
+from annotation.events import SYSTEM, actor, event, record
 from annotation.forms import AnswerForm
 from annotation.leasing import lock, lock_qualifications, renew
 from annotation.lifecycle import ASSIGNMENT, SITTING
-from annotation.models import Annotation, Assignment, Enrolment, Item, Sitting, Study, Worker
+from annotation.models import Annotation, Assignment, Enrolment, Item, Revocation, Sitting, Study, Worker
 from annotation.models.sittings import State
 from annotation.progress import advance, free_seat, seats_of
 from annotation.protocols.base import Fields, Stage
 
-LATE = Annotation.Why.LATE
+LATE, UNCONFIRMED = Annotation.Why.LATE, Annotation.Why.UNCONFIRMED
+HELD, EXCLUDED = Annotation.Why.HELD, Annotation.Why.EXCLUDED
 
 
 def save_draft(
@@ -53,12 +55,16 @@ def save_draft(
     renew(assignment.sitting, assignment.sitting.study, at=at)
 
 
-def submit(sitting: Sitting, answers: Mapping[int, object], *, at: datetime) -> list[Annotation]:
+def submit(
+    sitting: Sitting, answers: Mapping[int, object], *, at: datetime, confirmed: bool = True
+) -> list[Annotation]:
     """Record the sitting's answers, all or none; a repeated call returns the first. Locks the items; of a practice or
     test, which may change what somebody is qualified for, first the study and the worker's qualifications.
 
     answers: assignment id -> raw answer; an assignment that is not named is answered from its draft.
     An answer after the lease lapsed counts if its seat is still free, and is kept and marked otherwise.
+    confirmed: whether it is proven that the worker gave them. Work that is not counts only once `confirm` says so;
+    practice and tests are taken either way.
     Raises Invalid (with the problems per assignment and field), Closed for a sitting that was given back, or
     NotYetRight for a practice.
     """
@@ -74,7 +80,9 @@ def submit(sitting: Sitting, answers: Mapping[int, object], *, at: datetime) -> 
         if sitting.state == State.WITHDRAWN:
             raise Closed("Your access was withdrawn before this was submitted. What you wrote is kept.")
         if sitting.state != State.SUBMITTED:
-            return _take(sitting, assignments, items, _read(sitting, assignments, items, answers), at=at)
+            clean = _read(sitting, assignments, items, answers)
+            unproven = not confirmed and sitting.purpose == Sitting.Purpose.WORK
+            return _take(sitting, assignments, items, clean, unproven=unproven, at=at)
     return list(Annotation.objects.filter(assignment__in=assignments).select_related("item").order_by("assignment"))
 
 
@@ -104,6 +112,7 @@ def _take(
     items: Mapping[int, Item],
     answers: Mapping[int, dict[str, Any]],
     *,
+    unproven: bool,
     at: datetime,
 ) -> list[Annotation]:
     """Write the annotations, close the sitting, advance the items. The caller holds the items' locks."""
@@ -126,7 +135,8 @@ def _take(
             assignment=assignment,
             stage=sitting.stage,
             answer=answers[assignment.pk],
-            uncounted=Annotation.Why.OBSOLETE if assignment.pk in obsolete else _why_uncounted(assignment),
+            uncounted=Annotation.Why.OBSOLETE if assignment.pk in obsolete else _why_uncounted(assignment, unproven),
+            unproven=unproven,
             is_right=is_right(study, stage, items[assignment.item_id], answers[assignment.pk]),
             consent=consent,
             protocol_version=study.protocol_version,
@@ -140,7 +150,7 @@ def _take(
     events = [
         event(study, what, by=actor(worker), at=at, item=a.item_id, worker=worker, why=why, stage=sitting.stage)
         for a in assignments
-        for what, why in [_said(a)]
+        for what, why in [_said(a, unproven)]
     ]
     work = [item for item in items.values() if item.role == Item.Role.WORK]
     record(events + (advance(study, work, at=at) if work else []))
@@ -149,6 +159,47 @@ def _take(
     if sitting.purpose == Sitting.Purpose.PRACTICE:
         way_in.go_through(worker, study, sitting.stage, at=at)
     return annotations
+
+
+# What becomes of work of somebody whose revocation is in force by the time it is confirmed.
+REVOKED: Mapping[str, str] = {Revocation.Work.HOLD: HELD, Revocation.Work.EXCLUDE: EXCLUDED}
+
+
+@transaction.atomic
+def confirm(sitting: Sitting, *, at: datetime) -> int:
+    """It is proven now that the worker gave these answers: make the unconfirmed ones what they would have been, or, of
+    a worker revoked meanwhile, what the revocation says of their work. Returns how many; a repeated call does nothing.
+
+    Locks the worker's qualifications, as revoking does, then what submitting locks.
+    """
+    study, worker = sitting.study, sitting.worker
+    lock_qualifications(worker, study)
+    assignments = lock([sitting])
+    unproven = Annotation.objects.filter(assignment__in=assignments, unproven=True).order_by("pk")
+    rows = list(unproven.select_related("assignment"))
+    if not rows:
+        return 0
+    record(event(study, "confirmed", by=SYSTEM, at=at, item=r.item_id, worker=worker, stage=r.stage) for r in rows)
+    mine = Revocation.objects.filter(enrolment__worker=worker, enrolment__study=study)
+    in_force = mine.filter(state=Revocation.State.IN_FORCE).first()
+    instead = REVOKED.get(in_force.work, "") if in_force else ""
+    unconfirmed: dict[str, list[Annotation]] = defaultdict(list)
+    for row in rows:
+        if row.uncounted == UNCONFIRMED:
+            unconfirmed[_why_uncounted(row.assignment) or instead].append(row)
+    for why, some in unconfirmed.items():
+        if why != EXCLUDED:
+            Annotation.objects.filter(pk__in=[row.pk for row in some]).update(uncounted=why, unproven=False)
+    if in_force:
+        by, why, held = in_force.decided_by, in_force.why, unconfirmed[HELD]
+        exclusion.set_aside(study, [row.pk for row in unconfirmed[EXCLUDED]], EXCLUDED, by=by, why=why, at=at)
+        record(event(study, HELD, by=by, at=at, item=r.item_id, worker=worker, why=why, stage=r.stage) for r in held)
+    Annotation.objects.filter(pk__in=[row.pk for row in rows]).update(unproven=False)
+    counted = {row.item_id for row in unconfirmed[""]}
+    if counted:
+        # Anew: the item may have been closed without this answer, under options that ask for fewer.
+        record(advance(study, [a.item for a in assignments if a.item_id in counted], at=at, anew=True))
+    return sum(map(len, unconfirmed.values()))
 
 
 def _consent(study: Study, worker: Worker) -> int | None:
@@ -167,8 +218,9 @@ UNCOUNTED: Mapping[str, str] = {
 }
 
 
-def _why_uncounted(assignment: Assignment) -> str:
-    return UNCOUNTED.get(assignment.role) or ("" if assignment.seat is not None else LATE)
+def _why_uncounted(assignment: Assignment, unproven: bool = False) -> str:
+    why = UNCOUNTED.get(assignment.role) or ("" if assignment.seat is not None else LATE)
+    return UNCONFIRMED if unproven and why != LATE else why
 
 
 def is_right(study: Study, stage: Stage, item: Item, answer: Mapping[str, Any]) -> bool | None:
@@ -178,10 +230,10 @@ def is_right(study: Study, stage: Stage, item: Item, answer: Mapping[str, Any]) 
     return stage.matches(item.gold, answer, study.options)
 
 
-def _said(assignment: Assignment) -> tuple[str, str]:
+def _said(assignment: Assignment, unproven: bool) -> tuple[str, str]:
     """What the event log says of an answer that was handed in, and why."""
     if assignment.seat is not None or assignment.role != Item.Role.WORK:
-        return "submitted", ""
+        return "submitted", "Who gave it is not proven yet." if unproven else ""
     return "submitted late", "The seat had been given to somebody else; the answer is kept."
 
 

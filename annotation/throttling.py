@@ -51,3 +51,12 @@ class PerJoiner(FixedWindow):
 
     def get_cache_key(self, request: Request, view: "APIView") -> str:
         return f"throttle_join_{self.get_ident(request)}"
+
+
+class PerVisitor(FixedWindow):
+    """FRAME_RATE openings of tasks for each address, by whoever claims to have accepted one."""
+
+    scope = "frame"
+
+    def get_cache_key(self, request: Request, view: "APIView") -> str:
+        return f"throttle_frame_{self.get_ident(request)}"

@@ -10,11 +10,7 @@ urlpatterns = [
     # For workers: no cookies, the token in the address is who they are.
     path("join/<str:token>/", work.join, name="join"),
     path("w/<str:token>/", work.home, name="home"),
-    path("w/<str:token>/<slug:slug>/<slug:stage>/start/", work.start, name="start"),
-    path("w/<str:token>/<slug:slug>/<slug:stage>/consent/", way_in.consent, name="consent"),
-    path("w/<str:token>/<slug:slug>/<slug:stage>/instructions/", way_in.instructions, name="instructions_first"),
-    path("w/<str:token>/<slug:slug>/appeal/", way_in.appeal, name="appeal"),
-    path("w/<str:token>/<slug:slug>/leave/", way_in.leave, name="leave"),
+    # Before the addresses with a study's slug, which would take “sittings” for one.
     path("w/<str:token>/sittings/<int:pk>/<int:number>/", work.item, name="work"),
     path("w/<str:token>/sittings/<int:pk>/<int:number>/draft/", work.draft, name="draft"),
     path("w/<str:token>/sittings/<int:pk>/instructions/", work.instructions, name="instructions"),
@@ -22,6 +18,11 @@ urlpatterns = [
     path("w/<str:token>/sittings/<int:pk>/return/", work.give_back, name="give_back"),
     path("w/<str:token>/sittings/<int:pk>/feedback/", work.feedback, name="feedback"),
     path("w/<str:token>/sittings/<int:pk>/done/", work.done, name="done"),
+    path("w/<str:token>/<slug:slug>/<slug:stage>/start/", work.start, name="start"),
+    path("w/<str:token>/<slug:slug>/<slug:stage>/consent/", way_in.consent, name="consent"),
+    path("w/<str:token>/<slug:slug>/<slug:stage>/instructions/", way_in.instructions, name="instructions_first"),
+    path("w/<str:token>/<slug:slug>/appeal/", way_in.appeal, name="appeal"),
+    path("w/<str:token>/<slug:slug>/leave/", way_in.leave, name="leave"),
     # For researchers.
     path("studies/", studies.studies, name="studies"),
     path("new-study/", studies.new_study, name="new_study"),

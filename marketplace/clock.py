@@ -33,6 +33,7 @@ def _abandon(hit: int, pk: int, at: datetime) -> None:
     locked = HIT.objects.select_for_update().select_related("hit_type").get(pk=hit)
     if free(locked, pk, deadline__lte=at):
         events.tell(locked, "AssignmentAbandoned", Assignment.objects.get(pk=pk), at=at)
+        events.tell_if_reviewable(hit, at=at)
 
 
 def free(hit: HIT, pk: int, **conditions: object) -> bool:

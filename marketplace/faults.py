@@ -130,7 +130,14 @@ def _cut_off(request: HttpRequest) -> None:
         sock.shutdown(socket.SHUT_RDWR)
 
 
-STAMPS = {"HITs": "CreationTime", "Assignments": "SubmitTime"}
+STAMPS = {
+    "HITs": "CreationTime",
+    "Assignments": "SubmitTime",
+    "QualificationTypes": "CreationTime",
+    "QualificationRequests": "SubmitTime",
+    "Qualifications": "GrantTime",
+    "BonusPayments": "GrantTime",
+}
 
 
 def lagging(result: dict[str, Any], at: datetime) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from xml.etree import ElementTree
 from django.http import QueryDict
 from django.template.loader import render_to_string
 
-from marketplace.questions import FORMS, parse
+from marketplace.errors import ParameterValidationError
+from marketplace.questions import FORMS, RESERVED, Sent, parse
 
 
 @dataclass(frozen=True)
@@ -24,10 +25,16 @@ class Field:
 
 
 def fields(xml: str) -> list[Field]:
-    """The questions of a QuestionForm, in their order."""
+    """The questions of a QuestionForm, in their order. Raises ParameterValidationError for what cannot be asked."""
     root = parse(xml, "QuestionForm")
     space = next(form for form in FORMS if root.tag.startswith(form))
-    return [_field(question, space) for question in root.findall(f"{space}Question")]
+    found = [_field(question, space) for question in root.findall(f"{space}Question")]
+    names = [field.name for field in found]
+    if not all(names) or len(set(names)) < len(names) or set(names) & set(RESERVED):
+        raise ParameterValidationError("Every Question has a QuestionIdentifier of its own, and none of the form's.")
+    if root.find(f".//{space}FileUploadAnswer") is not None:
+        raise ParameterValidationError("This marketplace takes no files: there is no FileUploadAnswer.")
+    return found
 
 
 def _field(question: ElementTree.Element, space: str) -> Field:
@@ -38,7 +45,10 @@ def _field(question: ElementTree.Element, space: str) -> Field:
     answer = question.find(f"{space}AnswerSpecification/{space}SelectionAnswer")
     choices, many = [], False
     if answer is not None:
-        many = int(answer.findtext(f"{space}MaxSelectionCount", "1") or 1) > 1
+        most = answer.findtext(f"{space}MaxSelectionCount", "").strip() or "1"
+        if not (most.isascii() and most.isdecimal() and len(most) < 6):
+            raise ParameterValidationError(f'The value "{most[:60]}" is not valid for the parameter MaxSelectionCount.')
+        many = int(most) > 1
         choices = [
             (each.findtext(f"{space}SelectionIdentifier", "").strip(), each.findtext(f"{space}Text", "").strip())
             for each in answer.iter(f"{space}Selection")
@@ -57,6 +67,12 @@ def _field(question: ElementTree.Element, space: str) -> Field:
 def answers(xml: str, posted: QueryDict) -> dict[str, list[str]]:
     """What was chosen or written, by question."""
     return {field.name: posted.getlist(field.name) for field in fields(xml) if posted.getlist(field.name)}
+
+
+def as_sent(xml: str, posted: QueryDict) -> Sent:
+    """For the answer's XML: selections and texts, of the form's own questions and nothing else that was posted."""
+    asked = [(field, posted.getlist(field.name)) for field in fields(xml) if field.name in posted]
+    return {field.name: values if field.choices else values[-1] for field, values in asked}
 
 
 def render(xml: str, submit: str, assignment_id: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from marketplace import cents
 from marketplace.ledger import Kind
-from marketplace.models import Account, Worker
+from marketplace.models import Account, Transfer, Worker
 
 
 def owed(*, lock: bool = False) -> list[tuple[Worker, int]]:
@@ -14,6 +14,11 @@ def owed(*, lock: bool = False) -> list[tuple[Worker, int]]:
     found = Account.objects.filter(kind=Kind.OWED, balance__gt=0).select_related("worker").order_by("worker_id")
     rows = found.select_for_update(of=("self",)) if lock else found
     return [(account.worker, account.balance) for account in rows if account.worker]
+
+
+def last() -> int:
+    """The latest payout that was booked: a list of what is owed is as good as long as there is no later one."""
+    return Transfer.objects.filter(what="payout").order_by("-pk").values_list("pk", flat=True).first() or 0
 
 
 def as_csv(rows: Iterable[tuple[Worker, int]]) -> str:

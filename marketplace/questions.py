@@ -1,6 +1,7 @@
 """What is asked of a worker: the question's XML, read with a hardened parser, and answers written as XML."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode, urlsplit, urlunsplit
 from xml.etree import ElementTree
@@ -20,6 +21,7 @@ FORMS = tuple(f"{{{SCHEMAS}{version}/QuestionForm.xsd}}" for version in ("2005-1
 ANSWERS = f"{SCHEMAS}2005-10-01/QuestionFormAnswers.xsd"
 LOCAL = ("127.0.0.1", "localhost", "::1")
 NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"
+Sent = Mapping[str, str | Sequence[str]]  # what a form sent: text, or what was selected
 
 
 @dataclass(frozen=True)
@@ -100,13 +102,27 @@ def task_url(url: str, *, assignment_id: str, hit_id: str, worker_id: str, submi
     return urlunsplit(parts._replace(query=query))
 
 
+# What no XML can hold, however it is escaped: control characters and halves of characters.
+NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def _plain(text: str) -> str:
+    return escape(NO_XML.sub("", text))
+
+
+def _answer(value: str | Sequence[str]) -> str:
+    if isinstance(value, str):
+        return f"<FreeText>{_plain(value)}</FreeText>"
+    return "".join(f"<SelectionIdentifier>{_plain(each)}</SelectionIdentifier>" for each in value)
+
+
 RESERVED = ("assignmentId", "hitId", "workerId", "turkSubmitTo")
 
 
-def answers_xml(fields: Mapping[str, str]) -> str:
-    """QuestionFormAnswers of what a form sent; its own four fields are no answers."""
+def answers_xml(fields: Sent) -> str:
+    """QuestionFormAnswers of what a form sent: text, or what was selected. Its own four fields are no answers."""
     answers = "".join(
-        f"<Answer><QuestionIdentifier>{escape(name)}</QuestionIdentifier><FreeText>{escape(value)}</FreeText></Answer>"
+        f"<Answer><QuestionIdentifier>{_plain(name)}</QuestionIdentifier>{_answer(value)}</Answer>"
         for name, value in fields.items()
         if name not in RESERVED
     )

@@ -35,6 +35,10 @@ TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
+WHOLE = {"integer": 2**31, "long": 2**63}  # of either sign, from here on a whole number is none of these
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # no database keeps these as text
+
+
 def read(model: OperationModel, body: object) -> dict[str, Any]:
     """The parameters the model knows, timestamps as datetimes. Raises ValidationException or SerializationException."""
     if not isinstance(body, dict):
@@ -52,6 +56,9 @@ def _read(shape: Shape, value: Any, path: str, found: list[str]) -> Any:
     fits = isinstance(value, bool) == (shape.type_name == "boolean") and isinstance(value, TYPES[shape.type_name])
     if not fits:
         raise SerializationException(f"{path or 'The request'} cannot be read as {shape.type_name}.")
+    most = WHOLE.get(shape.type_name)
+    if most and not -most <= value < most:
+        raise SerializationException(f"{path} cannot be read as {shape.type_name}.")
     if isinstance(shape, StructureShape):
         return _structure(shape, value, path, found)
     if isinstance(shape, ListShape):
@@ -88,6 +95,8 @@ def _failed(value: object, path: str, said: str) -> str:
 def _faults(shape: Shape, value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield from _size(shape.metadata, len(value), "length")
+        if UNSTORABLE.search(value):
+            yield "Member must be text, without null characters and halves of characters"
         pattern = shape.metadata.get("pattern")
         if pattern and not re.fullmatch(pattern, value):
             yield f"Member must satisfy regular expression pattern: {pattern}"
@@ -109,7 +118,7 @@ def _time(value: float | str, path: str) -> datetime:
     try:
         if isinstance(value, str):
             when = datetime.fromisoformat(value)
-            return when if when.tzinfo else when.replace(tzinfo=UTC)
+            return when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)
         return datetime.fromtimestamp(value, UTC)
     except (ValueError, OverflowError, OSError):
         raise SerializationException(f"{path} cannot be read as a time.") from None

@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from hmac import compare_digest
 
 from botocore.auth import SigV4Auth
@@ -47,6 +48,9 @@ def requester_of(request: HttpRequest, *, at: datetime) -> Requester:
     names = found["headers"].split(";")
     if not set(names) >= NEEDED or found["service"] != SERVICE or found["day"] != f"{signed_at:%Y%m%d}":
         raise BadSignature("Credential should be scoped to a valid region, service and date, and sign the host.")
+    # A hash that the client names itself goes into the signature as it stands: it must be the body's.
+    if "x-amz-content-sha256" in names and request.headers.get("X-Amz-Content-SHA256") != _hash_of(request):
+        raise BadSignature("The hash in X-Amz-Content-SHA256 is not the body's.")
     if not compare_digest(_signature(request, requester, found), found["signature"]):
         raise BadSignature(
             "The request signature we calculated does not match the signature you provided. Check your AWS Secret "
@@ -62,10 +66,14 @@ def _date(text: str) -> datetime:
         raise BadSignature("The date of the request is missing, or not as 20260101T120000Z.") from None
 
 
+def _hash_of(request: HttpRequest) -> str:
+    return sha256(request.body).hexdigest()
+
+
 def _signature(request: HttpRequest, requester: Requester, found: re.Match[str]) -> str:
     """What the signature must be, over the headers that were signed and the body as it came."""
     headers = {name: request.headers.get(name, "") for name in found["headers"].split(";")}
-    url = f"{request.scheme}://{request.headers['Host']}{request.get_full_path()}"
+    url = f"{request.scheme}://{request.headers.get('Host', '')}{request.get_full_path()}"
     copy = AWSRequest(method=request.method, url=url, headers=headers, data=request.body)
     copy.context["timestamp"] = request.headers["X-Amz-Date"]
     signer = _Signer(Credentials(requester.access_key, secret_of(requester)), SERVICE, found["region"])

@@ -34,7 +34,6 @@ def api(request: HttpRequest) -> HttpResponse:
         requester = signing.requester_of(request, at=timezone.now())
         name = request.headers.get("X-Amz-Target", "").removeprefix(TARGET)
         fault = faults.plan().draw(name)
-        faults.before(fault, request)
         return faults.after(fault, request, _answer(200, _call(request, requester, name, fault, at)))
     except WireError as error:
         return faults.after(fault, request, _answer(error.status, _stamped(error, at)))
@@ -44,20 +43,22 @@ def api(request: HttpRequest) -> HttpResponse:
 
 
 def _call(request: HttpRequest, requester: Requester, name: str, fault: str, at: datetime) -> dict[str, Any]:
-    """Do what was asked, and record it with what it changed; a refusal is recorded, too."""
+    """Do what was asked, and record it with what it changed; what was refused, throttled or lost is recorded, too."""
     model = shapes.operation(name)
     if model is None or name not in OPERATIONS:
         raise UnknownOperation(f"There is no operation {name[:60]!r}.")
-    if not allows(requester, at):
-        raise Throttled("Rate exceeded")
     call = Call(requester=requester, operation=name, parameters={}, outcome="ok", fault=fault, at=at)
     try:
+        if not allows(requester, at):
+            raise Throttled("Rate exceeded")
         params = shapes.read(model, _body(request))
         call.parameters = _kept(params)
+        faults.before(fault, request)
         clock.catch_up(at)
         return faults.lagging(_done(call, Asked(requester, name, params, at)), at)
-    except WireError as error:
-        call.outcome = getattr(error, "code", error.kind)
+    except Exception as error:
+        kind = error.kind if isinstance(error, WireError) else WireError.kind
+        call.outcome = getattr(error, "code", kind)
         call.save(force_insert=True)
         raise
 

@@ -1,6 +1,5 @@
 """What workers do: accept, submit, give back."""
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urljoin
@@ -111,7 +110,7 @@ def _place(hit: HIT) -> Assignment:
 
 
 @transaction.atomic
-def submit(worker: Worker, assignment_id: str, fields: Mapping[str, str], *, at: datetime) -> Assignment:
+def submit(worker: Worker, assignment_id: str, fields: questions.Sent, *, at: datetime) -> Assignment:
     """Take the answer, once. Locks the HIT. Raises Refused: too late, twice, for somebody else, without an answer."""
     hit, assignment = _locked(worker, assignment_id)
     if assignment.state != State.ACCEPTED:
@@ -128,9 +127,7 @@ def submit(worker: Worker, assignment_id: str, fields: Mapping[str, str], *, at:
     HIT.objects.filter(pk=hit.pk).update(accepted=F("accepted") - 1, submitted=F("submitted") + 1)
     Worker.objects.filter(pk=worker.pk).update(submitted=F("submitted") + 1)
     events.tell(hit, "AssignmentSubmitted", assignment, at=at)
-    hit.refresh_from_db()
-    if status(hit, at) == "Reviewable":
-        events.tell(hit, "HITReviewable", at=at)
+    events.tell_if_reviewable(hit.pk, at=at)
     return assignment
 
 
@@ -141,6 +138,7 @@ def give_back(worker: Worker, assignment_id: str, *, at: datetime) -> None:
     if not free(hit, assignment.pk):
         raise Refused("This assignment was submitted before.")
     events.tell(hit, "AssignmentReturned", assignment, at=at)
+    events.tell_if_reviewable(hit.pk, at=at)
 
 
 def _locked(worker: Worker, assignment_id: str) -> tuple[HIT, Assignment]:

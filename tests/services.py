@@ -45,21 +45,64 @@ def postgres(*, durable: bool = False) -> Iterator[str]:
             _as_postgres(programs / "pg_ctl", "stop", "--mode=immediate", "--pgdata", data)
 
 
+def restart_postgres(url: str) -> None:
+    """Stop it at once, with whatever is under way, and start it again. url: as `postgres` gave it."""
+    program = system.POSTGRES.find()
+    assert program, system.needed(system.POSTGRES)
+    data = Path(url.rpartition("?host=")[2]) / "data"
+    _as_postgres(Path(program).resolve().parent / "pg_ctl", "restart", "--wait", "--mode=immediate", "--pgdata", data)
+
+
+class Redis:
+    """An empty one on a free loopback port, which can be killed and started again."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.port = folder, free_port()
+        self.process = self._start()
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        program = system.REDIS.find()
+        assert program, system.needed(system.REDIS)
+        options = f"--bind 127.0.0.1 --port {self.port} --dir {self.folder} --logfile log --save".split()
+        # Its own session: Ctrl-C reaches us, and we stop it when the tests have ended.
+        process = subprocess.Popen([program, *options, ""], start_new_session=True)
+        try:
+            _wait_for_redis(process, self.port)
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+        return process
+
+    def kill(self) -> None:
+        """With everything it held."""
+        self.process.kill()
+        self.process.wait()
+
+    def start_again(self) -> None:
+        self.process = self._start()
+
+
 @contextmanager
 def redis_server() -> Iterator[str]:
     """Yields the URL of an empty Redis on a free loopback port."""
-    program = system.REDIS.find()
-    assert program, system.needed(system.REDIS)
+    with mortal_redis() as server:
+        yield server.url
+
+
+@contextmanager
+def mortal_redis() -> Iterator[Redis]:
+    """One for a test to kill; gone at the end."""
     with _folder() as folder:
-        port = _free_port()
-        options = f"--bind 127.0.0.1 --port {port} --dir {folder} --logfile log --save".split()
-        # Its own session: Ctrl-C reaches us, and we stop it when the tests have ended.
-        with subprocess.Popen([program, *options, ""], start_new_session=True) as process:
-            try:
-                _wait_for_redis(process, port)
-                yield f"redis://127.0.0.1:{port}/0"
-            finally:
-                process.terminate()
+        server = Redis(folder)
+        try:
+            yield server
+        finally:
+            server.kill()
 
 
 @contextmanager
@@ -82,7 +125,7 @@ def _as_postgres(*command: str | Path) -> None:
             raise RuntimeError(f"{Path(command[0]).name} failed: {said.read()}")
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -78,6 +78,14 @@ print(settings.DEBUG, settings.ALLOWED_HOSTS, settings.LINK_DAYS, settings.DATAB
     assert (code, said, error) == (0, f"False ['a.example', 'b.example'] 7 {tmp_path}/mine.sqlite3\n", "")
 
 
+@pytest.mark.parametrize("wrong", ["work.example", "https://a.example/path", "https://a.example; script-src *", "*"])
+def test_who_may_frame_task_pages_is_named_by_origins(manage, wrong):
+    code, _, error = manage(
+        "check", DEBUG="true", TASK_FRAME_HOSTS=f"https://*.mturk.com, http://127.0.0.1:8001,{wrong}"
+    )
+    assert (code, "TASK_FRAME_HOSTS takes origins such as" in error) == (1, True)
+
+
 def test_every_variable_that_is_read_is_documented():
     read = set(re.findall(r'\benv(?:\.\w+)?\(\s*"(\w+)"', (ROOT / "config/settings/base.py").read_text()))
     documented = set(re.findall(r"`([A-Z][A-Z0-9_]+)`", (ROOT / "docs/settings.md").read_text()))

@@ -6,6 +6,7 @@ All of it is counted anew from the rows, and only what has changed is written; i
 import hashlib
 import json
 import time
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -39,6 +40,12 @@ class Fillers:
     ratings: Sequence[float]
     right: Sequence[bool | None]
 
+    def right_by_worker(self) -> dict[int, list[bool | None]]:
+        found: dict[int, list[bool | None]] = defaultdict(list)
+        for worker, right in zip(self.workers, self.right, strict=True):
+            found[worker].append(right)
+        return found
+
 
 def fillers_of(study: Study, rule: Labelling, without: Collection[int] = ()) -> Fillers:
     """Of everybody whose work counts, or may yet; `without` are workers who are thought away."""
@@ -54,7 +61,7 @@ def excluded(study: Study, rule: Labelling) -> list[int]:
     """Workers (ids) whose ratings were taken out of the count, all of them: their fillers teach nobody."""
     rated = Annotation.objects.filter(study=study, stage=rule.stage).values_list("worker")
     out = rated.annotate(
-        n=Count("pk", filter=Q(uncounted=""), distinct=False),
+        n=Count("pk", filter=Q(uncounted="")),
         out=Count("pk", filter=Q(uncounted__in=[WHY.EXCLUDED, WHY.HELD, WHY.WITHDRAWN])),
     )
     return [worker for worker, _, _ in out.filter(n=0, out__gt=0).order_by()]
@@ -136,9 +143,7 @@ def _keep(study: Study, fillers: Fillers, found: Mapping[int, "Calibration"]) ->
     names = [str(w) for w in fillers.workers]
     around = intervals(names, fillers.expected, fillers.ratings)
     enrolments = dict(Enrolment.objects.filter(study=study, worker__in=found).values_list("worker", "pk"))
-    numbers: dict[int, list[bool | None]] = {worker: [] for worker in found}
-    for worker, right in zip(fillers.workers, fillers.right, strict=True):
-        numbers[worker].append(right)
+    numbers = fillers.right_by_worker()
     rows = [
         Threshold(
             study=study,

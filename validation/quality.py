@@ -38,9 +38,9 @@ def refresh(study: Study, *, at: datetime, everybody: bool = False) -> list[Scor
     touched = _touched(study, last - SLACK) if last else None
     if touched is not None and not touched:
         return []
-    rows = Annotation.objects.filter(study=study).exclude(uncounted__in=TRAINING)
+    rows = Annotation.objects.filter(study=study, unproven=False).exclude(uncounted__in=TRAINING)
     mine = rows if touched is None else rows.filter(worker__in=touched)
-    _read_writings(study, mine if last is None else mine.filter(submitted_at__gte=last - SLACK))
+    _read_writings(study, mine if last is None else mine.filter(_new(study, last - SLACK)))
     scores = _count(study, mine, touched, at)
     for batch in batched(scores, CHUNK):
         fields = [f.name for f in Score._meta.concrete_fields if f.name not in ("id", "enrolment", "study", "stage")]
@@ -58,8 +58,14 @@ def _touched(study: Study, since: datetime) -> set[int]:
     return workers | set(Annotation.objects.filter(study=study, item__in=items).values_list("worker", flat=True))
 
 
+def _new(study: Study, since: datetime) -> Q:
+    """Submitted since then, or confirmed: that may come long after."""
+    confirmed = Event.objects.filter(study=study, at__gte=since, what="confirmed").values_list("item", flat=True)
+    return Q(submitted_at__gte=since) | Q(item__in=list(confirmed.distinct()))
+
+
 # Of events about a worker, those after which their numbers may be others.
-TELLING = ("submitted", "submitted late", "reinstated", *WHY.values)
+TELLING = ("submitted", "submitted late", "confirmed", "reinstated", *WHY.values)
 
 
 WORK = ~Q(uncounted__in=HIDDEN)

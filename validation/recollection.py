@@ -23,7 +23,7 @@ from validation.rules import RULES, first_met, stricter, thresholds_of
 from validation.tallies import histogram, profile_from, profile_of, votes_of
 
 CHUNK = 5_000
-OUT = ("", Annotation.Why.HELD)  # what excluding takes out
+OUT = exclusion.FROM[Annotation.Why.EXCLUDED]  # what excluding takes out
 
 
 class BadRules(Refusal):
@@ -114,7 +114,7 @@ def plan(study: Study, rules: Mapping[str, float]) -> Plan:
     found = find(study, rules)
     workers = set(Enrolment.objects.filter(pk__in=found).values_list("worker", flat=True))
     _refuse_everybody(study, workers)
-    gone = Annotation.objects.filter(study=study, worker__in=workers, uncounted__in=OUT)
+    gone = Annotation.objects.filter(OUT, study=study, worker__in=workers)
     effect = _think_away(study, gone.values_list("item", flat=True), workers)
     profiles = Counter(_profiles(study))
     before = State(_labels(study), _agreement(study, profiles))
@@ -160,7 +160,8 @@ def preview(study: Study, enrolments: Sequence[Enrolment], work: str) -> Preview
     sittings = Sitting.objects.filter(study=study, worker__in=workers, state=SittingState.LEASED).count()
     if work == "keep":
         return Preview(len(enrolments), sittings, 0, 0, 0, Decimal("0.00"), 0)
-    gone = Annotation.objects.filter(study=study, worker__in=workers, uncounted__in=OUT if work == "exclude" else [""])
+    leaving = exclusion.FROM[Annotation.Why.EXCLUDED if work == "exclude" else Annotation.Why.HELD]
+    gone = Annotation.objects.filter(leaving, study=study, worker__in=workers)
     if work == "exclude":
         _refuse_everybody(study, workers)
     effect = _think_away(study, gone.values_list("item", flat=True), workers)
@@ -207,7 +208,7 @@ def apply(
         if enrolment.state == Enrolment.State.ACTIVE:
             reason = f"{why.strip()} {found[enrolment.pk]}" if why.strip() else ""
             revocation.revoke(enrolment, why=reason, work="exclude", by=by, at=at)
-    gone = Annotation.objects.filter(study=study, worker__in=workers, uncounted__in=OUT)
+    gone = Annotation.objects.filter(OUT, study=study, worker__in=workers)
     pks = list(gone.values_list("pk", flat=True))
     return exclusion.set_aside(study, pks, Annotation.Why.EXCLUDED, by=by, why=why, at=at, progress=progress)
 
@@ -275,9 +276,9 @@ def _label_others(
     measure = study.protocol.stage(rule.stage).measure(rule.measure)
     for row in labelling.resolutions(study):
         gold = row.gold or {}
-        if not gold["nli_labels"]:
+        if not (labels := rule.labels(gold)):
             continue
-        found.profiles_before[votes_of(measure, rule.labels(gold))] += 1
+        found.profiles_before[votes_of(measure, labels)] += 1
         if row.item_id not in items:
             step = rule.label(gold, cuts)
             found.profiles_after[votes_of(measure, rule.labels(step.gold))] += 1

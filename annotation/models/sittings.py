@@ -135,6 +135,7 @@ class Annotation(models.Model):
     is_right: of gold, fillers, practice and tests, whether the answer is the known one. upheld: of work on closed
     items, whether the outcome agrees with it, where the protocol says so; judged: whether others decided that.
     consent: the version of the study's text agreed to when it was written.
+    unproven: whoever gave it only claimed to be the worker so far, whatever else keeps it from counting.
     study, item, worker, stage repeat the assignment's, so that the big queries need no join.
     """
 
@@ -148,6 +149,7 @@ class Annotation(models.Model):
         EXCLUDED = "excluded"
         OBSOLETE = "obsolete"  # it judged answers that do not count any more
         WITHDRAWN = "withdrawn"  # the writer withdrew consent: its texts leave the server no more
+        UNCONFIRMED = "unconfirmed"  # who gave it is not proven yet; its seat is kept
 
     study = models.ForeignKey(Study, models.PROTECT, related_name="annotations", db_index=False)
     item = models.ForeignKey(Item, models.PROTECT, related_name="annotations")
@@ -159,6 +161,7 @@ class Annotation(models.Model):
     is_right = models.BooleanField(null=True, blank=True)
     upheld = models.BooleanField(null=True, blank=True)
     judged = models.BooleanField(default=False)
+    unproven = models.BooleanField(default=False, db_default=False)
     consent = models.PositiveSmallIntegerField(null=True, blank=True)
     protocol_version = models.PositiveSmallIntegerField()
     active_seconds = models.PositiveIntegerField(null=True, blank=True)
@@ -170,6 +173,15 @@ class Annotation(models.Model):
         indexes = [
             models.Index(fields=["study", "stage", "submitted_at"], name="annotation_by_day"),
             models.Index(fields=["worker", "study", "stage"], name="annotation_by_worker"),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=~Q(uncounted="unconfirmed") | Q(unproven=True), name="annotation_unconfirmed_is_unproven"
+            ),
+            models.CheckConstraint(
+                condition=~Q(uncounted__in=["", "held", "gold", "filler"]) | Q(unproven=False),
+                name="annotation_unproven_counts_nowhere",
+            ),
         ]
 
     def __str__(self) -> str:

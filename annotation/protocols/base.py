@@ -9,7 +9,7 @@ the draft. The *answer* is what is stored for ever. `Stage.compose` makes the an
 `Stage.spread` goes back.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from random import Random
@@ -477,3 +477,19 @@ def text_problem(value: object) -> str:
     if len(value) > MAX_TEXT:
         return f"This text is too long: {len(value):,} characters, at most {MAX_TEXT:,} are taken."
     return ""
+
+
+def read_ref(value: object) -> str:
+    """The name an item has in the researcher's own files; a whole number becomes its digits. Raises `BadRow`."""
+    ref = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(ref, str) or not ref.strip() or len(ref) > 200 or text_problem(ref):
+        raise BadRow("'id' must be a text of 1 to 200 characters")
+    return ref
+
+
+def read_meta(row: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
+    """What a row says beyond the names its protocol knows, kept as it is. Raises `BadRow`."""
+    meta = row.get("meta") or {}
+    if not isinstance(meta, Mapping):
+        raise BadRow("'meta' must be an object")
+    return {**meta, **{name: value for name, value in row.items() if name not in known and name != "meta"}}

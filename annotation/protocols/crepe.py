@@ -31,6 +31,8 @@ from annotation.protocols.base import (
     Stage,
     Step,
     Unresolved,
+    read_meta,
+    read_ref,
     text_problem,
 )
 from annotation.protocols.votes import agree, majority
@@ -325,11 +327,7 @@ OPTIONAL = ("posted_at", "score", "split")
 
 def read_row(row: Mapping[str, Any], role: str = "work") -> Item:
     """`id`, `question`, `comment`, optional `posted_at`, `score`, `split`, `gold`; anything else goes to `meta`."""
-    ref = row.get("id")
-    if isinstance(ref, int) and not isinstance(ref, bool):
-        ref = str(ref)
-    if not isinstance(ref, str) or not ref.strip() or len(ref) > 200 or text_problem(ref):
-        raise BadRow("'id' must be a text of 1 to 200 characters")
+    ref = read_ref(row.get("id"))
     for name in TEXTS:
         value = row.get(name)
         if not isinstance(value, str) or not value.strip():
@@ -343,12 +341,7 @@ def read_row(row: Mapping[str, Any], role: str = "work") -> Item:
             raise BadRow(f"'{name}' must be a text")
     if "score" in payload:
         payload["score"] = _number(payload["score"])
-    meta = row.get("meta") or {}
-    if not isinstance(meta, Mapping):
-        raise BadRow("'meta' must be an object")
-    known = {"id", "gold", "meta", *TEXTS, *OPTIONAL}
-    meta = {**meta, **{name: value for name, value in row.items() if name not in known}}
-    if meta:
+    if meta := read_meta(row, {"id", "gold", *TEXTS, *OPTIONAL}):
         payload["meta"] = meta
     return Item(ref, payload, _read_gold(payload, row.get("gold")))
 

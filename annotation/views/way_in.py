@@ -8,7 +8,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotation import qualification, revocation, way_in
 from annotation.errors import Refusal
 from annotation.models import Enrolment, Qualification, Worker
-from annotation.views.work import for_worker, show_home, start
+from annotation.views.work import beyond_scopes, for_worker, onward, show_home, start
 
 
 def _enrolled(worker: Worker, slug: str) -> Enrolment:
@@ -22,7 +22,7 @@ def consent(request: HttpRequest, token: str, worker: Worker, slug: str, stage: 
     enrolment = _enrolled(worker, slug)
     study, said = enrolment.study, ""
     if not study.consent_version:
-        return redirect("annotation:home", token)
+        return onward(request, "annotation:home", token)
     if request.method == "POST":
         version = request.POST.get("version", "")
         read = int(version) if version.isdecimal() and len(version) < 6 else 0
@@ -58,6 +58,7 @@ def instructions(request: HttpRequest, token: str, worker: Worker, slug: str, st
 
 
 @for_worker
+@beyond_scopes
 @require_POST
 def appeal(request: HttpRequest, token: str, worker: Worker, slug: str) -> HttpResponse:
     """A revoked worker's one answer."""
@@ -69,6 +70,7 @@ def appeal(request: HttpRequest, token: str, worker: Worker, slug: str) -> HttpR
 
 
 @for_worker
+@beyond_scopes
 @require_http_methods(["GET", "POST"])
 def leave(request: HttpRequest, token: str, worker: Worker, slug: str) -> HttpResponse:
     """Withdraw from a study: say first what follows."""

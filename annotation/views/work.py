@@ -15,12 +15,14 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotation import leasing, links, qualification, queries, screen, signs, submission, way_in
-from annotation.errors import Invalid, Refusal
+from annotation.errors import Closed, Invalid, NotHere, Refusal
 from annotation.forms import AnswerForm, read_fields, storable
+from annotation.links import Scope
 from annotation.models import Assignment, Attempt, Feedback, Item, Qualification, Sitting, Study, Worker
 from annotation.models.sittings import State
 from annotation.protocols.base import Fields, Problem, Stage, text_problem
 from annotation.throttling import PerJoiner
+from annotation.views.framing import framed
 from annotation.views.rendering import render_region
 from annotation.way_in import Step
 
@@ -49,12 +51,52 @@ def refusing(view: View) -> View:
 
 
 def for_worker(view: View) -> View:
-    """Hand the view the worker whom the link names."""
+    """Hand the view the worker whom the link names; with a scoped link, where its scope opens the page."""
 
     @refusing
     @wraps(view)
     def wrapped(request: HttpRequest, token: str, **kwargs: Any) -> HttpResponse:
-        worker = links.worker_of(token, links.LINK, at=timezone.now())
+        scope, now = None, timezone.now()
+        if links.is_scoped(token):
+            scope = links.scope_of(token, at=now)
+            if not _is_open(scope, kwargs):
+                raise NotHere
+        request.opens_only = scope  # type: ignore[attr-defined]  # templates ask too
+        worker = scope.worker if scope else links.worker_of(token, links.LINK, at=now)
+        return view(request, token, worker, **kwargs)
+
+    @wraps(wrapped)
+    def shown(request: HttpRequest, token: str, **kwargs: Any) -> HttpResponse:
+        response = wrapped(request, token, **kwargs)
+        return framed(response) if links.is_scoped(token) else response
+
+    return shown
+
+
+def _is_open(scope: Scope, asked: Mapping[str, object]) -> bool:
+    """asked: the parts of the page's address."""
+    here = {"slug": scope.study, "stage": scope.stage, "pk": scope.sitting}
+    return all(asked.get(name, value) == value for name, value in here.items())
+
+
+def scope_of(request: HttpRequest) -> Scope | None:
+    """The one place that the link opens, or None for a whole one, which proves who the worker is."""
+    return getattr(request, "opens_only", None)
+
+
+def onward(request: HttpRequest, to: str, *args: object) -> HttpResponse:
+    """Leave for another page of the worker's own; with a scoped link for where that leads."""
+    scope = scope_of(request)
+    return _go(request, scope.then if scope else reverse(to, args=args))
+
+
+def beyond_scopes(view: View) -> View:
+    """For pages that no scope opens: a scoped link leads on, and nothing else happens."""
+
+    @wraps(view)
+    def wrapped(request: HttpRequest, token: str, worker: Worker, **kwargs: Any) -> HttpResponse:
+        if scope_of(request):
+            return onward(request, "annotation:home", token)
         return view(request, token, worker, **kwargs)
 
     return wrapped
@@ -76,6 +118,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
 
 
 @for_worker
+@beyond_scopes
 @require_GET
 def home(request: HttpRequest, token: str, worker: Worker) -> HttpResponse:
     """Everything this worker may do, and has done."""
@@ -91,6 +134,7 @@ def show_home(request: HttpRequest, token: str, worker: Worker, said: str = "", 
 
 
 @for_worker
+@beyond_scopes
 @require_POST
 def start(request: HttpRequest, token: str, worker: Worker, slug: str, stage: str) -> HttpResponse:
     """Take a sitting, or go on with the open one where it was left."""
@@ -108,11 +152,15 @@ def start(request: HttpRequest, token: str, worker: Worker, slug: str, stage: st
             sitting, _ = leasing.lease(worker, study, stage, at=now)
     except Refusal as refusal:
         return show_home(request, token, worker, refusal.sentence, refusal.status)
-    assignments = _assignments(sitting)
+    return redirect("annotation:work", token, sitting.pk, number_to_do(sitting))
+
+
+def number_to_do(sitting: Sitting) -> int:
+    """The first item of the sitting that is not done, or the last."""
+    stage, assignments = sitting.study.protocol.stage(sitting.stage), _assignments(sitting)
     unlearnt = way_in.unlearnt(assignments)
-    states = [screen.state_of(study.protocol.stage(stage), a, a.pk not in unlearnt) for a in assignments]
-    number = next((n for n, state in enumerate(states, 1) if state != "done"), len(states))
-    return redirect("annotation:work", token, sitting.pk, number)
+    states = [screen.state_of(stage, a, a.pk not in unlearnt) for a in assignments]
+    return next((n for n, state in enumerate(states, 1) if state != "done"), len(states))
 
 
 @for_worker
@@ -121,7 +169,7 @@ def item(request: HttpRequest, token: str, worker: Worker, pk: int, number: int)
     """One item. Posting keeps what was written and goes on, back, or to the item asked for."""
     sitting, assignments = _open(worker, pk)
     if sitting.state in CLOSED:
-        return redirect("annotation:done", token, pk)
+        return onward(request, "annotation:done", token, pk)
     number = min(max(number, 1), len(assignments))
     assignment = assignments[number - 1]
     stage = sitting.study.protocol.stage(sitting.stage)
@@ -129,7 +177,13 @@ def item(request: HttpRequest, token: str, worker: Worker, pk: int, number: int)
         _note_opened(assignment, timezone.now())
         problems = _problems(stage, assignment) if "check" in request.GET else None
         return _page(request, token, sitting, assignments, number, problems)
-    if unstorable := _keep(request, stage, assignment):
+    try:
+        unstorable = _keep(request, stage, assignment)
+    except Closed:
+        if scope_of(request):  # handed in beside this, as by a double click
+            return onward(request, "annotation:done", token, pk)
+        raise
+    if unstorable:
         return _page(request, token, sitting, assignments, number, unstorable, 422)
     go = request.POST.get("go", "next")
     if go != "next":
@@ -187,6 +241,7 @@ def submit(request: HttpRequest, token: str, worker: Worker, pk: int) -> HttpRes
 
 
 @for_worker
+@beyond_scopes
 @require_http_methods(["GET", "POST"])
 def give_back(request: HttpRequest, token: str, worker: Worker, pk: int) -> HttpResponse:
     """Ask first: what is returned does not come again."""
@@ -199,6 +254,7 @@ def give_back(request: HttpRequest, token: str, worker: Worker, pk: int) -> Http
 
 
 @for_worker
+@beyond_scopes
 @require_GET
 def done(request: HttpRequest, token: str, worker: Worker, pk: int) -> HttpResponse:
     """What happens now, and the next sitting."""
@@ -228,6 +284,7 @@ def _may_say(sitting: Sitting) -> bool:
 
 
 @for_worker
+@beyond_scopes
 @require_POST
 def feedback(request: HttpRequest, token: str, worker: Worker, pk: int) -> HttpResponse:
     """What somebody wants to say about a sitting; everything is optional, and the first time counts."""
@@ -250,6 +307,8 @@ def feedback(request: HttpRequest, token: str, worker: Worker, pk: int) -> HttpR
 def instructions(request: HttpRequest, token: str, worker: Worker, pk: int) -> HttpResponse:
     """The full instructions as a page of their own, for whoever has no dialog."""
     sitting, _ = _open(worker, pk)
+    if scope_of(request) and sitting.state in CLOSED:
+        return onward(request, "annotation:done", token, pk)
     context = {"token": token, "sitting": sitting, "instructions": _instructions(sitting)}
     return render(request, "annotation/work/instructions.html", context)
 
@@ -309,11 +368,14 @@ def _submit(request: HttpRequest, token: str, sitting: Sitting, assignments: lis
     if left := [n for n, a in enumerate(assignments, 1) if a.pk in unlearnt]:
         return _go(request, reverse("annotation:work", args=[token, sitting.pk, left[0]]))
     try:
-        submission.submit(sitting, {}, at=timezone.now())
+        submission.submit(sitting, {}, at=timezone.now(), confirmed=scope_of(request) is None)
     except Invalid as refusal:
         number = next(n for n, a in enumerate(assignments, 1) if a.pk in refusal.problems)
         return _go(request, reverse("annotation:work", args=[token, sitting.pk, number]) + "?check=1")
-    return _go(request, reverse("annotation:done", args=[token, sitting.pk]))
+    except Closed:
+        if not scope_of(request) or sitting.state not in CLOSED:
+            raise
+    return onward(request, "annotation:done", token, sitting.pk)
 
 
 def _go(request: HttpRequest, url: str) -> HttpResponse:

@@ -3,6 +3,7 @@
 Without any variable set the project refuses to start: `SECRET_KEY` is needed unless `DEBUG=true`.
 """
 
+import re
 import sys
 from pathlib import Path
 
@@ -122,6 +123,7 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BEAT_SCHEDULER = "config.beat.Scheduler"
 BEAT_FILE = VAR_DIR / "beat"
 CELERY_BEAT_SCHEDULE = {
@@ -130,6 +132,7 @@ CELERY_BEAT_SCHEDULE = {
     "label ratings": {"task": "validation.tasks.label_ratings", "schedule": 15.0},
     "keep the marketplace's time": {"task": "marketplace.tasks.keep_time", "schedule": 30.0},
     "resume jobs": {"task": "annotation.tasks.resume_jobs", "schedule": 60.0},
+    "keep HITs": {"task": "hits.tasks.sweep", "schedule": 10.0},
 }
 
 # --- Files --------------------------------------------------------------------------------------
@@ -216,6 +219,7 @@ MAX_UPLOAD_BYTES = env.int("MAX_UPLOAD_BYTES", default=200 * 1024 * 1024)
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
 API_RATE = env("API_RATE", default="6000/min")
 JOIN_RATE = env("JOIN_RATE", default="30/hour")
+FRAME_RATE = env("FRAME_RATE", default="600/min")
 
 # --- API ----------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
@@ -224,7 +228,7 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["annotation.parsers.StrictJSONParser"],
     "DEFAULT_THROTTLE_CLASSES": ["annotation.throttling.PerWorker"],
-    "DEFAULT_THROTTLE_RATES": {"user": API_RATE, "anon": "60/min", "join": JOIN_RATE},
+    "DEFAULT_THROTTLE_RATES": {"user": API_RATE, "anon": "60/min", "join": JOIN_RATE, "frame": FRAME_RATE},
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "annotation.problems.as_problem",
     "UNAUTHENTICATED_USER": None,
@@ -247,6 +251,8 @@ Limits: {API_RATE} requests for each worker, 60/min for each address without a t
     "ENUM_NAME_OVERRIDES": {
         "SittingState": "annotation.models.sittings.State",
         "WorkerState": "annotation.models.Enrolment.State",
+        "BatchState": "hits.models.Batch.State",
+        "PaymentState": "hits.models.Payment.State",
     },
 }
 
@@ -289,3 +295,32 @@ if MARKETPLACE_FAULTS and not DEBUG:
     raise ImproperlyConfigured("MARKETPLACE_FAULTS breaks calls on purpose: it is refused unless DEBUG=true.")
 if MARKETPLACE_FEES not in ("none", "mturk"):
     raise ImproperlyConfigured("MARKETPLACE_FEES is none or mturk.")
+
+# --- HITs ---------------------------------------------------------------------------------------
+# Where people reach the tasks from a marketplace's frame; best another host than the marketplace's.
+PUBLIC_URL = env.str("PUBLIC_URL", default=SITE_URL).rstrip("/")
+MTURK_MODE = env.str("MTURK_MODE", default="marketplace")
+if MTURK_MODE not in ("marketplace", "sandbox", "production"):
+    raise ImproperlyConfigured("MTURK_MODE is marketplace, sandbox or production.")
+# Empty: the own marketplace, or Amazon's addresses for the two other modes.
+MTURK_ENDPOINT_URL = env.str("MTURK_ENDPOINT_URL", default="")
+MTURK_ACCESS_KEY = env.str("MTURK_ACCESS_KEY", default="")
+MTURK_SECRET_KEY = env.str("MTURK_SECRET_KEY", default="")
+MTURK_REGION = env.str("MTURK_REGION", default="us-east-1")
+MTURK_ALLOW_SPENDING = env.bool("MTURK_ALLOW_SPENDING", default=False)
+# What the marketplace takes beside rewards, for the costs shown before anything is bought.
+MTURK_FEES = env.str("MTURK_FEES", default=MARKETPLACE_FEES if MTURK_MODE == "marketplace" else "mturk")
+# At most so many calls a second, whichever process makes them (0: no limit), and so many at a time in one process.
+MTURK_CALLS_PER_SECOND = env.int("MTURK_CALLS_PER_SECOND", default=50)
+MTURK_PARALLEL = env.int("MTURK_PARALLEL", default=4)
+MTURK_READ_TIMEOUT = env.float("MTURK_READ_TIMEOUT", default=20.0)  # seconds
+# Origins of marketplaces that may show workers' task pages in a frame, and to which a task's form may be sent; no other
+# page may be framed at all.
+FRAMING = {
+    "marketplace": [SITE_URL],
+    "sandbox": ["https://workersandbox.mturk.com"],
+    "production": ["https://worker.mturk.com", "https://www.mturk.com"],
+}
+TASK_FRAME_HOSTS = [host.strip() for host in env.list("TASK_FRAME_HOSTS", default=FRAMING[MTURK_MODE])]
+if wrong := [host for host in TASK_FRAME_HOSTS if not re.fullmatch(r"https?://[\w.*-]+(:\d+)?", host)]:
+    raise ImproperlyConfigured(f"TASK_FRAME_HOSTS takes origins such as https://work.example.org, not {wrong[0]!r}.")

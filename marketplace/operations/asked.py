@@ -7,10 +7,12 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from marketplace.errors import RequestError
+from marketplace import cents
+from marketplace.errors import ParameterValidationError, RequestError
 from marketplace.models import Requester, Token
 
 DAY = timedelta(hours=24)
+LONGEST, MOST_CENTS = 20, 999_999_999  # of an amount: characters, and what a column holds with its fee
 
 
 @dataclass
@@ -25,6 +27,13 @@ class Asked:
 
     def get(self, name: str, default: Any = None) -> Any:
         return self.params.get(name, default)
+
+    def cents(self, name: str) -> int:
+        """An amount of money. Raises ParameterValidationError for more than anything here can cost."""
+        text = self.params[name]
+        if len(text) > LONGEST or cents.from_text(text) > MOST_CENTS:
+            raise ParameterValidationError(f'The value "{text[:60]}" is not valid for the parameter {name}.')
+        return cents.from_text(text)
 
     def once(self, made: str = "") -> None:
         """Use up the call's UniqueRequestToken, if it has one. Raises RequestError where it was used within a day.

@@ -1,11 +1,11 @@
 """What requesters do with submitted work: look, approve, reject."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
 
-from marketplace import payment
+from marketplace import faults, payment
 from marketplace.errors import RequestError, does_not_exist, wrong_state
 from marketplace.models import HIT, Assignment
 from marketplace.operations.asked import Asked, operation
@@ -59,17 +59,23 @@ def mine(asked: Asked, *, lock: bool = False) -> tuple[HIT, Assignment]:
     return hit, Assignment.objects.select_related("worker", "hit").get(assignment_id=wanted)
 
 
-def _refuse_unless(assignment: Assignment, *allowed: str) -> None:
-    """Work in somebody's hands has no state that a requester may see."""
-    if assignment.state not in allowed:
-        shown = assignment.state if assignment.state in VISIBLE else "null"
-        raise wrong_state("Assignment", assignment.assignment_id, shown, ", ".join(allowed))
+def is_visible(assignment: Assignment, at: datetime) -> bool:
+    """Work in somebody's hands has no state that a requester may see; on a lagging service, nor has the latest."""
+    submitted = assignment.submitted_at
+    return assignment.state in VISIBLE and submitted is not None and not faults.is_too_new(submitted, at)
+
+
+def _refuse_unsubmitted(asked: Asked, assignment: Assignment) -> None:
+    if not is_visible(assignment, asked.at) or assignment.state != State.SUBMITTED:
+        shown = assignment.state if is_visible(assignment, asked.at) else "null"
+        raise wrong_state("Assignment", assignment.assignment_id, shown, State.SUBMITTED)
 
 
 @operation
 def get_assignment(asked: Asked) -> dict[str, Any]:
     hit, assignment = mine(asked)
-    _refuse_unless(assignment, *VISIBLE)
+    if not is_visible(assignment, asked.at):  # listed as the service listed them
+        raise wrong_state("Assignment", assignment.assignment_id, "null", "Reviewable,Approved,Rejected")
     return {"Assignment": show(assignment), "HIT": show_hit(hit, asked)}
 
 
@@ -85,7 +91,7 @@ def approve_assignment(asked: Asked) -> dict[str, Any]:
             )
         payment.pay_after_all(hit, assignment, feedback, at=asked.at)
     else:
-        _refuse_unless(assignment, State.SUBMITTED)
+        _refuse_unsubmitted(asked, assignment)
         payment.pay(hit, assignment, feedback, at=asked.at)
     asked.effect["approved"] = assignment.assignment_id
     return {}
@@ -96,7 +102,7 @@ def approve_assignment(asked: Asked) -> dict[str, Any]:
 def reject_assignment(asked: Asked) -> dict[str, Any]:
     """The feedback may be empty: clients in the field always send it so."""
     hit, assignment = mine(asked, lock=True)
-    _refuse_unless(assignment, State.SUBMITTED)
+    _refuse_unsubmitted(asked, assignment)
     payment.refuse(hit, assignment, asked.params["RequesterFeedback"], at=asked.at)
     asked.effect["rejected"] = assignment.assignment_id
     return {}

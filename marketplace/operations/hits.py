@@ -9,12 +9,12 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F, QuerySet
 
-from marketplace import cents, events, faults, payment, questions, requirements
+from marketplace import cents, events, faults, forms, payment, questions, requirements
 from marketplace.errors import ParameterValidationError, RequestError, does_not_exist, wrong_state
-from marketplace.models import HIT, HITType
+from marketplace.models import HIT, HITType, QualificationType
 from marketplace.operations.asked import Asked, operation
 from marketplace.paging import page
-from marketplace.status import DISPOSED, REVIEWABLE, REVIEWING, available, status
+from marketplace.status import ASSIGNABLE, DISPOSED, REVIEWABLE, REVIEWING, available, status
 
 DEFAULT_APPROVAL = 30 * 24 * 3600
 LEAST, MOST = 30, 31_536_000  # seconds of a lifetime, or of an assignment
@@ -42,7 +42,7 @@ def _type_of(asked: Asked) -> HITType:
         "title": title,
         "description": description,
         "keywords": asked.get("Keywords", ""),
-        "reward": cents.from_text(asked.params["Reward"]),
+        "reward": asked.cents("Reward"),
         "assignment_seconds": _between("AssignmentDurationInSeconds", asked, LEAST, MOST),
         "auto_approval_seconds": _between("AutoApprovalDelayInSeconds", asked, 0, MOST_APPROVAL, DEFAULT_APPROVAL),
         "requirements": requirements.read(asked.requester, asked.get("QualificationRequirements", [])),
@@ -102,7 +102,9 @@ def _create(asked: Asked, hit_type: HITType) -> HIT:
             "Exactly one of Question and HITLayoutId must be given; this server has no layouts."
         )
     _length("RequesterAnnotation", asked.get("RequesterAnnotation") or "-", 255)
-    questions.read(asked.params["Question"])
+    question = questions.read(asked.params["Question"])
+    if question.kind == "form":
+        forms.fields(question.text)
     count = _between("MaxAssignments", asked, 1, MOST_ASSIGNMENTS, 1)
     seconds = _between("LifetimeInSeconds", asked, LEAST, MOST)
     hit = HIT(
@@ -201,7 +203,11 @@ def list_reviewable_hits(asked: Asked) -> dict[str, Any]:
 
 @operation
 def list_hits_for_qualification_type(asked: Asked) -> dict[str, Any]:
+    """Of one that was deleted, too: HITs go on asking for it."""
     wanted = asked.params["QualificationTypeId"]
+    known = QualificationType.objects.filter(qualification_type_id=wanted)
+    if wanted not in requirements.SYSTEM and not known.exists():
+        raise does_not_exist("QualificationType", wanted)
     types = HITType.objects.filter(requester=asked.requester).values_list("pk", "requirements")
     asking = [pk for pk, needed in types if any(each["QualificationTypeId"] == wanted for each in needed)]
     return _listed(asked, HIT.objects.filter(hit_type__in=asking))
@@ -233,11 +239,13 @@ def update_expiration_for_hit(asked: Asked) -> dict[str, Any]:
         raise RequestError(
             "DuplicateRequest", f'The idempotency token "{hit.hit_id}{until}" has already been processed.'
         )
-    is_longer = until > hit.expires_at
+    is_longer, was = until > hit.expires_at, status(hit, asked.at)
     hit.expires_at = min(hit.expires_at, asked.at) if until <= asked.at else until
     hit.save(update_fields=["expires_at"])
     asked.effect["hit"] = hit.hit_id
     events.tell(hit, "HITExtended" if is_longer else "HITExpired", at=asked.at)
+    if was == ASSIGNABLE:
+        events.tell_if_reviewable(hit.pk, at=asked.at)
     return {}
 
 

@@ -6,11 +6,11 @@ from django.conf import settings
 from django.db import transaction
 
 from marketplace import cents, ledger
-from marketplace.errors import ParameterValidationError, RequestError
+from marketplace.errors import ParameterValidationError, RequestError, does_not_exist
 from marketplace.ledger import Kind
 from marketplace.models import Bonus
 from marketplace.operations.asked import Asked, operation
-from marketplace.operations.assignments import mine
+from marketplace.operations.assignments import is_visible, mine
 from marketplace.operations.hits import own
 from marketplace.paging import page
 
@@ -27,14 +27,16 @@ def get_account_balance(asked: Asked) -> dict[str, Any]:
 @transaction.atomic
 def send_bonus(asked: Asked) -> dict[str, Any]:
     """To whoever did the assignment, reviewed or not."""
-    amount = cents.from_text(asked.params["BonusAmount"])
+    amount = asked.cents("BonusAmount")
     if not amount:
         raise ParameterValidationError('The value "0" is not valid for the parameter BonusAmount.')
     if not asked.params["Reason"].strip():
         raise ParameterValidationError('The value "" is not valid for the parameter Reason.')
     _, assignment = mine(asked, lock=True)
     worker = assignment.worker
-    if worker is None or worker.worker_id != asked.params["WorkerId"] or assignment.submitted_at is None:
+    if worker is None or not is_visible(assignment, asked.at):
+        raise does_not_exist("Assignment", assignment.assignment_id)  # as long as somebody works on it
+    if worker.worker_id != asked.params["WorkerId"]:
         raise RequestError(
             "InvalidParameterValue",
             f"Worker {asked.params['WorkerId']} did not submit the assignment {assignment.assignment_id}.",

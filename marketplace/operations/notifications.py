@@ -35,12 +35,13 @@ def update_notification_settings(asked: Asked) -> dict[str, Any]:
 def send_test_event_notification(asked: Asked) -> dict[str, Any]:
     wanted = _read(asked.params["Notification"])
     event = {"EventType": asked.params["TestEventType"], "EventTimestamp": asked.at.isoformat()}
-    Notice.objects.create(
+    made = Notice.objects.create(
         requester=asked.requester,
         destination=wanted["Destination"],
         event={**event, "HITTypeId": "", "HITId": ""},
         at=asked.at,
     )
+    asked.effect["notice"] = made.pk
     return {}
 
 
@@ -53,7 +54,9 @@ def _read(wanted: dict[str, Any]) -> dict[str, Any]:
             "Events are sent to an e-mail address with the transport Email, or posted to an https address with the "
             "transport SQS or SNS: give it as the Destination.",
         )
-    if wanted["Version"] not in VERSIONS or not wanted["EventTypes"]:
+    if not wanted["EventTypes"]:
+        raise ParameterValidationError('The value "[]" is not valid for the parameter EventTypes.')
+    if wanted["Version"] not in VERSIONS:
         raise ParameterValidationError(f'The value "{wanted["Version"]}" is not valid for the parameter Version.')
     return wanted
 

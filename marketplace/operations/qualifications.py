@@ -5,7 +5,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 
-from marketplace import answer_keys, questions
+from marketplace import answer_keys, forms, questions
 from marketplace.errors import ParameterValidationError, RequestError, does_not_exist
 from marketplace.models import Grant, QualificationRequest, QualificationType
 from marketplace.operations.asked import Asked, operation
@@ -57,6 +57,12 @@ def own(asked: Asked) -> QualificationType:
 
 def _rules(asked: Asked, present: QualificationType) -> dict[str, Any]:
     """The changeable properties, as given or as they are. Raises a WireError for what contradicts itself."""
+    for name, most in (("Description", 2000), ("Keywords", 1000)):
+        if len(asked.get(name, "")) > most:
+            raise ParameterValidationError(f"{name} has at most {most:,} characters.")
+    for name in ("TestDurationInSeconds", "RetryDelayInSeconds"):
+        if asked.get(name, 1) < 0:
+            raise ParameterValidationError(f'The value "{asked.get(name)}" is not valid for the parameter {name}.')
     test, key = asked.get("Test", present.test), asked.get("AnswerKey", present.answer_key)
     auto = asked.get("AutoGranted", present.auto_granted)
     for name, text in (("Test", test), ("AnswerKey", key)):
@@ -65,6 +71,7 @@ def _rules(asked: Asked, present: QualificationType) -> dict[str, Any]:
     if asked.get("Test"):
         if questions.read(test).kind != "form":
             raise ParameterValidationError("A qualification's Test is a QuestionForm.")
+        forms.fields(test)
         if not asked.get("TestDurationInSeconds", present.test_seconds):
             raise ParameterValidationError("A Test needs its TestDurationInSeconds.")
     if key:
@@ -89,10 +96,10 @@ def _rules(asked: Asked, present: QualificationType) -> dict[str, Any]:
 def create_qualification_type(asked: Asked) -> dict[str, Any]:
     """TestDurationInSeconds without a Test is taken: clients in the field send it."""
     name = asked.params["Name"]
-    if not 1 <= len(name.strip()) <= 200 or len(asked.params["Description"]) > 2000:
-        raise ParameterValidationError("Name has from 1 to 200 characters, and Description at most 2,000.")
+    if not name.strip() or len(name) > 200:
+        raise ParameterValidationError("Name has from 1 to 200 characters.")
     made = QualificationType(
-        requester=asked.requester, name=name, keywords=asked.get("Keywords", "")[:1000], created_at=asked.at
+        requester=asked.requester, name=name, keywords=asked.get("Keywords", ""), created_at=asked.at
     )
     for field, value in _rules(asked, made).items():
         setattr(made, field, value)

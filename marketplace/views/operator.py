@@ -41,7 +41,7 @@ def page(request: HttpRequest) -> HttpResponse:
     """Everything at a glance; posting makes a requester."""
     said = ""
     if request.method == "POST":
-        name = request.POST.get("name", "").strip()
+        name = request.POST.get("name", "").replace("\x00", "").strip()
         if not 1 <= len(name) <= 100 or Requester.objects.filter(name=name).exists():
             said = "A requester needs a name of its own, of at most 100 characters."
         else:
@@ -58,6 +58,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "said": said,
         "rows": rows,
         "owed": [(worker, cents.to_text(amount)) for worker, amount in owed],
+        "last_payout": payouts.last(),
         "total": cents.to_text(sum(amount for _, amount in owed)),
         "is_balanced": ledger.is_balanced(),
         "suspicions": addresses.suspicions(),
@@ -117,9 +118,12 @@ def payout_file(request: HttpRequest) -> HttpResponse:
 @for_operator
 @require_POST
 def mark_paid(request: HttpRequest) -> HttpResponse:
-    """Book what the page showed as paid; if more is owed since, that stays owed."""
+    """Book what the page showed as paid, once; if more is owed since, that stays owed."""
     with transaction.atomic():
-        for worker, amount in payouts.owed(lock=True):
+        owed = payouts.owed(lock=True)
+        if request.POST.get("after") != str(payouts.last()):  # sent twice, or booked elsewhere meanwhile
+            return redirect("marketplace:operator")
+        for worker, amount in owed:
             shown = request.POST.get(f"owed-{worker.pk}", "")
             if cents.AMOUNT.fullmatch(shown) and 0 < cents.from_text(shown) <= amount:
                 ledger.pay_out(worker, cents.from_text(shown), "marked by the operator", at=faults.now())

@@ -8,7 +8,7 @@ from typing import Any
 
 from csp.constants import SELF
 from django.db.models import Count, F, Max, Q, QuerySet, Sum
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
@@ -61,7 +61,7 @@ class Group:
 @require_GET
 def groups(request: HttpRequest, worker: Worker) -> HttpResponse:
     """Everything that can be done, searched and sorted."""
-    query, sort = request.GET.get("q", "").strip()[:100], request.GET.get("sort", "newest")
+    query, sort = request.GET.get("q", "").replace("\x00", "").strip()[:100], request.GET.get("sort", "newest")
     counted = (
         work.open_to(worker, at=faults.now())
         .values("hit_type")
@@ -107,7 +107,10 @@ def _next_of(worker: Worker, hit_type: HITType) -> HIT:
 def preview(request: HttpRequest, worker: Worker, type_id: str) -> HttpResponse:
     """A HIT as it looks before it is accepted; nobody is named to its page."""
     hit_type = get_object_or_404(HITType.objects.select_related("requester"), type_id=type_id)
-    hit, needed = _next_of(worker, hit_type), requirements.judge(worker, hit_type.requirements)
+    needed = requirements.judge(worker, hit_type.requirements)
+    if not requirements.allow(needed, "DiscoverPreviewAndAccept"):
+        raise work.NotThere("There is no such work for you.")
+    hit = _next_of(worker, hit_type)
     may_see = requirements.allow(needed, "PreviewAndAccept")
     context = {
         "worker": worker,
@@ -264,7 +267,7 @@ def qualification(request: HttpRequest, worker: Worker, type_id: str) -> HttpRes
     asked = QualificationRequest.objects.filter(qualification_type=found, worker=worker).order_by("-pk").first()
     said = _why_not(found, grant, asked)
     if request.method == "POST" and not said:
-        _ask(found, worker, forms.answers(found.test, request.POST) if found.test else {})
+        _ask(found, worker, request.POST if found.test else QueryDict())
         return redirect("marketplace:qualification", type_id)
     context = {
         "worker": worker,
@@ -289,16 +292,14 @@ def _why_not(found: QualificationType, grant: Grant | None, asked: Qualification
     return ""
 
 
-def _ask(found: QualificationType, worker: Worker, answers: dict[str, list[str]]) -> None:
+def _ask(found: QualificationType, worker: Worker, posted: QueryDict) -> None:
     """Granted at once where the type says so, or where its key scores the test; else the requester decides."""
     now, value = faults.now(), found.auto_value if found.auto_granted else None
     if found.test and found.answer_key:
-        value = answer_keys.read_key(found.answer_key).value(answers)
-    flat = {name: " ".join(values) for name, values in answers.items()}
+        value = answer_keys.read_key(found.answer_key).value(forms.answers(found.test, posted))
+    answer = questions.answers_xml(forms.as_sent(found.test, posted) if found.test else {})
     decided = QualificationRequest.State.PENDING if value is None else QualificationRequest.State.ACCEPTED
-    QualificationRequest.objects.create(
-        qualification_type=found, worker=worker, answer=questions.answers_xml(flat), state=decided, at=now
-    )
+    QualificationRequest.objects.create(qualification_type=found, worker=worker, answer=answer, state=decided, at=now)
     if value is not None:
         Grant.objects.update_or_create(
             qualification_type=found, worker=worker, defaults={"value": value, "is_revoked": False, "at": now}

@@ -46,7 +46,7 @@ def _problem(status: int, sentence: str) -> JsonResponse:
 def hits(request: HttpRequest, worker: Worker) -> JsonResponse:
     """HITs with something free that this worker may discover, newest first; `?after=` goes on behind one."""
     found = work.open_to(worker, at=faults.now())
-    if after := request.GET.get("after"):
+    if after := request.GET.get("after", "").replace("\x00", ""):
         found = found.filter(pk__lt=work.find(after).pk)
     rows = list(found.select_related("hit_type", "requester").order_by("-pk")[:ROWS])
     judged = requirements.judge_all(worker, [hit.hit_type.requirements for hit in rows])

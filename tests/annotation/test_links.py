@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from annotation import links, qualification
 from annotation.errors import BadLink, LinkExpired, LinkRevoked
 from tests.annotation.program import PROBLEM, Program
-from tests.factories import LONG_AGO, make_items, make_study, make_worker
+from tests.factories import LONG_AGO, make_items, make_sitting, make_study, make_worker
 
 DAY = timedelta(days=1)
 
@@ -97,7 +97,11 @@ def test_an_enrolment_link_works_while_enrolment_is_open_and_until_it_is_renewed
 
 @given(st.text(max_size=80) | st.from_regex(r"\A[\w=.-]{0,40}:[\w-]{0,10}:[\w=-]{0,60}\Z"))
 def test_any_other_text_is_a_bad_link(text):
-    for read in (links.study_of, lambda token: links.worker_of(token, links.LINK, at=LONG_AGO)):
+    for read in (
+        links.study_of,
+        lambda token: links.worker_of(token, links.LINK, at=LONG_AGO),
+        lambda token: links.scope_of(token, at=LONG_AGO),
+    ):
         with pytest.raises(BadLink):
             read(text)
 
@@ -134,3 +138,44 @@ def test_any_other_authorization_is_401(ann, header):
     client.defaults["HTTP_AUTHORIZATION"] = header
     status, body = client.ask("POST", "studies/crepe-a/sittings/", {"stage": "generate"})
     assert (status, body["code"]) in [(401, "not_authenticated"), (401, "bad_token")]
+
+
+# --- Scoped links ---------------------------------------------------------------------------------
+
+
+def scoped(ann, then="/go/on/", sitting=None):
+    study = ann.enrolments.get().study
+    return links.sign_scope(ann, study, "generate", sitting=sitting, then=then, until=LONG_AGO + DAY)
+
+
+def test_a_scoped_token_says_which_place_it_opens_until_its_time(ann):
+    sitting = make_sitting(ann.enrolments.get().study, worker=ann)
+    for place, pk in ((None, None), (sitting, sitting.pk)):
+        scope = links.scope_of(scoped(ann, sitting=place), at=LONG_AGO + DAY)
+        assert scope == links.Scope(ann, "crepe-a", "generate", pk, "/go/on/")
+    with pytest.raises(LinkExpired):
+        links.scope_of(scoped(ann), at=LONG_AGO + DAY + timedelta(seconds=1))
+
+
+def test_withdrawing_links_ends_scoped_ones(ann):
+    token = scoped(ann)
+    qualification.revoke_links(ann)
+    with pytest.raises(LinkRevoked):
+        links.scope_of(token, at=LONG_AGO)
+    assert links.is_scoped(token)
+
+
+def test_a_scoped_token_is_neither_link_nor_token_and_they_are_no_scope(ann):
+    for purpose in (links.LINK, links.TOKEN):
+        with pytest.raises(BadLink):
+            links.worker_of(scoped(ann), purpose, at=LONG_AGO)
+        whole = links.sign(ann, purpose, at=LONG_AGO)
+        with pytest.raises(BadLink):
+            links.scope_of(whole, at=LONG_AGO)
+        assert not links.is_scoped(whole)
+
+
+@pytest.mark.parametrize("then", ["", "go/", "https://evil.example/", "//evil.example/", "/\\evil.example/"])
+def test_a_scope_leads_nowhere_but_to_this_site(ann, then):
+    with pytest.raises(ValueError, match="no path of this site"):
+        scoped(ann, then)

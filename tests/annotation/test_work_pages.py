@@ -127,6 +127,11 @@ def test_giving_back_asks_first(client, ann):
     assert "Given back" in client.get(client.post(url).url).content.decode()
 
 
+def test_the_instructions_are_a_page_of_their_own(client, ann):
+    page = client.get(address("instructions", ann, open_sitting(ann).pk))
+    assert (page.status_code, "Back to the items" in page.content.decode()) == (200, True)
+
+
 def test_nothing_left_is_a_sentence_on_the_page_of_ones_work(client):
     worker = make_worker(make_study(), "ann")
     page = client.post(address("start", worker, "crepe-a", "generate"))

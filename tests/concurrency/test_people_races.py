@@ -13,6 +13,7 @@ from annotation.models import (
     Assignment,
     Attempt,
     Enrolment,
+    Event,
     Item,
     Qualification,
     Revocation,
@@ -202,3 +203,68 @@ def test_scoring_beside_submitting_and_beside_itself_ends_right():
     scores = quality.refresh(study, at=NOON, everybody=True)
     assert sum(s.annotations for s in scores) == Annotation.objects.count()
     assert sum(s.decided for s in scores) == 2 * Item.objects.filter(state="settled").count()
+
+
+def claim(study, code):
+    """A sitting that somebody submitted in the name of `code`."""
+    sitting = leasing.lease(make_worker(study, code), study, "generate", at=NOON)[0]
+    submission.submit(sitting, {a.pk: NORMAL_ANSWER for a in sitting.bundle}, at=NOON, confirmed=False)
+    return sitting
+
+
+def confirm(sitting):
+    return submission.confirm(Sitting.objects.select_related("study", "worker").get(pk=sitting.pk), at=NOON)
+
+
+def test_a_sitting_confirmed_many_times_at_once_is_confirmed_once():
+    study = make_study(items_per_sitting=3)
+    make_items(study, 3)
+    sittings = [claim(study, code) for code in ("ann", "ben")]
+    results = at_once([*sittings] * 4, confirm)
+    assert Counter(results) == {3: 2, 0: 6}
+    told = Counter(Event.objects.filter(what="confirmed").values_list("worker__code", flat=True))
+    assert told == {"ann": 3, "ben": 3}
+    assert set(Item.objects.values_list("state", "open_seats")) == {("settled", 0)}
+    assert set(Annotation.objects.values_list("uncounted", "upheld")) == {("", True)}
+
+
+@pytest.mark.parametrize("work", ["hold", "exclude"])
+@pytest.mark.parametrize("n", range(5))
+def test_nothing_of_a_revoked_worker_slips_into_gold_by_being_confirmed(n, work):
+    study = make_study(items_per_sitting=3)
+    make_items(study, 3)
+    submit(leasing.lease(make_worker(study, "ben"), study, "generate", at=NOON)[0])
+    sitting = claim(study, "ann")
+
+    def act(which):
+        if which == "confirm":
+            return confirm(sitting)
+        revoked = revocation.revoke(enrolment(), why="Guessing.", work=work, **BY)
+        return revocation.apply_work(revoked, **BY)
+
+    results = at_once(["confirm", "revoke"], act)
+    assert [r for r in results if isinstance(r, Exception)] == []
+    out, seats = {"hold": ("held", 0), "exclude": ("excluded", 1)}[work]
+    assert set(Annotation.objects.filter(worker__code="ann").values_list("uncounted", "unproven")) == {(out, False)}
+    assert set(Item.objects.values_list("state", "open_seats")) == {("open", seats)}
+
+
+@pytest.mark.parametrize("n", range(5))
+def test_excluding_and_confirming_one_sitting_at_once_ends_excluded(n):
+    study = make_study(items_per_sitting=3)
+    make_items(study, 3)
+    submit(leasing.lease(make_worker(study, "ben"), study, "generate", at=NOON)[0])
+    sitting = claim(study, "ann")
+    theirs = list(Annotation.objects.filter(worker__code="ann").values_list("pk", flat=True))
+
+    def act(which):
+        if which == "confirm":
+            return confirm(sitting)
+        return exclusion.set_aside(study, theirs, "excluded", why="Guessing.", **BY)
+
+    results = at_once(["confirm", "exclude"], act)
+    assert [r for r in results if isinstance(r, Exception)] == []
+    assert set(Annotation.objects.filter(worker__code="ann").values_list("uncounted", "unproven")) == {
+        ("excluded", False)
+    }
+    assert set(Item.objects.values_list("state", "open_seats")) == {("open", 1)}

@@ -1,7 +1,9 @@
 """The worker site in Chromium: at 127.0.0.1, with the task at localhost, another site, whose cookies are blocked."""
 
+import re
 import threading
 from dataclasses import dataclass
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
@@ -206,7 +208,7 @@ def test_a_qualification_is_won_by_its_test_and_opens_the_work(new_worker_page, 
     frame.get_by_role("radio", name="Bus").check()
     frame.get_by_role("button", name="Submit").click()
     expect(page.get_by_role("heading", name="Thank you. Your work is submitted")).to_be_visible()
-    assert "<FreeText>b</FreeText>" in Assignment.objects.get().answer
+    assert "<SelectionIdentifier>b</SelectionIdentifier>" in Assignment.objects.get().answer
     assert QualificationType.objects.count() == 1
 
 
@@ -237,6 +239,18 @@ def test_returning_searching_and_taking_the_next_automatically(new_worker_page, 
     page.wait_for_url(lambda url: url != first and "/done/" not in url)
     expect(page.get_by_text("10 min left")).to_be_visible()
     assert Assignment.objects.filter(worker=worker).count() == 2
+
+
+def test_the_last_minute_is_counted_in_seconds_with_a_warning(new_worker_page, lab):
+    hit = lab.create_hit(**{**USUAL, "Question": HTML})["HIT"]["HITId"]
+    page, worker = new_worker_page(**PHONE), make_worker()
+    held = work.accept(worker, hit, at=timezone.now() - timedelta(seconds=538))
+    enter(page, worker)
+    page.goto(f"/marketplace/tasks/{held.assignment_id}/")
+    warning = page.get_by_text("Less than a minute is left")
+    expect(warning).to_be_hidden()
+    expect(warning).to_be_visible()
+    expect(page.get_by_text(re.compile(r"^5\d s left$"))).to_be_visible()
 
 
 def test_a_link_that_was_withdrawn_and_nobody_at_all(new_worker_page):

@@ -1,5 +1,6 @@
 """A marketplace for tests: requesters with boto3 clients, workers, HITs, and HTML that submits."""
 
+import io
 import socket
 import threading
 from contextlib import suppress
@@ -7,7 +8,9 @@ from datetime import datetime
 from typing import Any
 
 import boto3
+from botocore.awsrequest import AWSResponse
 from botocore.config import Config
+from django.test import Client
 from django.utils import timezone
 
 from marketplace import ledger, signing, work
@@ -45,18 +48,50 @@ def make_worker(name: str = "wanda", **more: Any) -> Worker:
     return Worker.objects.create(name=name, created_at=timezone.now(), **more)
 
 
-def client_of(site: str, requester: Requester, *, secret: str = "", attempts: int = 1) -> Any:
-    """boto3's own client, unmodified; without retries unless asked for."""
+def client_of(site: str, requester: Requester, *, secret: str = "", attempts: int = 1, patience: float = 60) -> Any:
+    """boto3's own client, unmodified; without retries unless asked for. patience: seconds until it gives up reading."""
     made = boto3.client(
         "mturk",
         endpoint_url=f"{site}/marketplace/api/",
         region_name="us-east-1",
         aws_access_key_id=requester.access_key,
         aws_secret_access_key=secret or signing.secret_of(requester),
-        config=Config(retries={"total_max_attempts": attempts}),
+        config=Config(retries={"total_max_attempts": attempts}, read_timeout=patience),
     )
     OPEN.append(made)
     return made
+
+
+def inner_client_of(requester: Requester) -> Any:
+    """The same client, whose finished requests go to this very process instead of a socket: no server, no waiting."""
+    made, site = client_of("http://testserver", requester), Client(raise_request_exception=False)
+
+    def answer(request: Any, **_: Any) -> AWSResponse:
+        texts = {name: value if isinstance(value, str) else value.decode() for name, value in request.headers.items()}
+        headers = {"Host": "testserver", **texts}
+        kind = headers.pop("Content-Type")
+        got = site.post("/marketplace/api/", request.body, content_type=kind, headers=headers)
+        raw = type("Raw", (io.BytesIO,), {"stream": lambda self: iter([self.read()])})(got.content)
+        return AWSResponse(request.url, got.status_code, dict(got.headers), raw)
+
+    made.meta.events.register("before-send.mturk", answer)
+    return made
+
+
+def missing(shape: Any, value: Any, path: str) -> set[str]:
+    """The members of the model that an answer lacks, as "HIT.HITLayoutId"; what it has beyond them, or of another type,
+    fails.
+    """
+    if shape.type_name == "structure":
+        assert not value.keys() - shape.members.keys(), f"{path} has {value.keys() - shape.members.keys()}"
+        inner = (missing(shape.members[name], member, f"{path}.{name}") for name, member in value.items())
+        return {f"{shape.name}.{name}" for name in shape.members.keys() - value.keys()}.union(*inner)
+    if shape.type_name == "list":
+        return set().union(*(missing(shape.member, each, path) for each in value))
+    types = {"string": str, "integer": int, "long": int, "boolean": bool, "timestamp": (int, float)}
+    assert isinstance(value, types[shape.type_name]), f"{path} is {value!r}"
+    assert value in shape.metadata.get("enum", [value]), f"{path} is {value!r}"
+    return set()
 
 
 def do(worker: Worker, hit_id: str, answer: str = "yes", *, at: datetime | None = None) -> Assignment:

@@ -13,7 +13,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 from django.utils import timezone
 
 from marketplace import faults
-from marketplace.models import HIT, Bonus, Call
+from marketplace.models import HIT, Assignment, Bonus, Call, HITType
+from tests.marketplace import market
 from tests.marketplace.market import USUAL, client_of, do, make_requester, make_worker
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -24,30 +25,36 @@ def always(kind, operation="CreateHIT", **more):
 
 
 @pytest.mark.parametrize(
-    ("kind", "hits"),
+    ("kind", "seen", "outcome", "hits"),
     [
-        ("throttle", 0),
-        ("error500_before", 0),
-        ("error500_after", 1),
-        ("lost_before", 0),
-        ("lost_after", 1),
-        ("cut", 1),
-        ("hang_before", 0),
-        ("hang_after", 1),
-        ("latency", 1),
+        ("throttle", "ThrottlingException", "ThrottlingException", 0),
+        ("error500_before", "ServiceFault", "ServiceFault", 0),
+        ("error500_after", "500", "ok", 1),
+        ("lost_before", "ConnectionClosedError", "ServiceFault", 0),
+        ("lost_after", "ConnectionClosedError", "ok", 1),
+        ("cut", "an answer without a HIT", "ok", 1),
+        ("hang_before", "ReadTimeoutError", "ServiceFault", 0),
+        ("hang_after", "ReadTimeoutError", "ok", 1),
+        ("latency", "a HIT", "ok", 1),
     ],
 )
-def test_each_fault_happens_before_or_after_the_effect(live_server, settings, kind, hits):
-    settings.MARKETPLACE_FAULTS = always(kind, hang_seconds=0.1, latency_seconds=0.1)
-    mturk = client_of(live_server.url, make_requester())
+def test_each_fault_happens_before_or_after_the_effect(live_server, settings, kind, seen, outcome, hits):
+    """What boto3 makes of it, what was done, and that the record tells the two apart."""
+    settings.MARKETPLACE_FAULTS = always(kind, hang_seconds=0.6, latency_seconds=0.1)
+    patience = 0.3 if "hang" in kind else 30
+    mturk = client_of(live_server.url, make_requester(), patience=patience)
     try:
-        answered = "HIT" in mturk.create_hit(**USUAL)
-    except (ClientError, BotoCoreError):
-        answered = False
-    assert answered == (kind == "latency")
+        found = "a HIT" if "HIT" in mturk.create_hit(**USUAL) else "an answer without a HIT"
+    except ClientError as error:
+        found = error.response["Error"]["Code"]
+    except BotoCoreError as error:
+        found = type(error).__name__
+    market.close_all()  # and wait for the server, which may still be at it
+    assert found == seen
     assert HIT.objects.count() == hits
-    recorded = Call.objects.filter(operation="CreateHIT", outcome="ok")
-    assert [(call.fault, "hit" in call.effect) for call in recorded] == [(kind, True)] * hits
+    call = Call.objects.get(operation="CreateHIT")
+    assert (call.outcome, call.fault, call.parameters["Title"]) == (outcome, kind, USUAL["Title"])
+    assert call.effect == ({"hit": HIT.objects.get().hit_id, "hit_type": HITType.objects.get().type_id} if hits else {})
 
 
 def test_a_lost_answer_and_boto3s_own_retry_make_two_hits_without_a_token_and_one_with(
@@ -82,15 +89,27 @@ def test_the_same_seed_gives_the_same_faults_and_shares_are_as_asked():
 
 def test_reads_lag_behind_writes(live_server, settings):
     settings.MARKETPLACE_FAULTS = json.dumps({"lag_seconds": 60})
-    mturk = client_of(live_server.url, make_requester())
+    mturk, earlier = client_of(live_server.url, make_requester()), timezone.now() - timedelta(minutes=2)
+    kind = mturk.create_qualification_type(Name="Q", Description="D", QualificationTypeStatus="Active")
+    assert mturk.list_qualification_types(Query="Q", MustBeRequestable=True)["QualificationTypes"] == []
+    assert mturk.get_qualification_type(QualificationTypeId=kind["QualificationType"]["QualificationTypeId"])
     hit = mturk.create_hit(**USUAL)["HIT"]["HITId"]
     with pytest.raises(ClientError, match="does not exist"):
         mturk.get_hit(HITId=hit)
     assert mturk.list_hits()["HITs"] == []
-    HIT.objects.update(created_at=timezone.now() - timedelta(minutes=2))
+    HIT.objects.update(created_at=earlier)
     assert mturk.get_hit(HITId=hit)["HIT"]["HITId"] == hit
-    do(make_worker(), hit)
+    done = do(make_worker(), hit)
+    one = {"AssignmentId": done.assignment_id}
     assert mturk.list_assignments_for_hit(HITId=hit)["Assignments"] == []
+    for call in (mturk.get_assignment, mturk.approve_assignment):
+        with pytest.raises(ClientError, match="in the state 'null'"):
+            call(**one)
+    with pytest.raises(ClientError, match="does not exist"):
+        mturk.send_bonus(**one, WorkerId=done.worker.worker_id, BonusAmount="1", Reason="x")
+    Assignment.objects.update(submitted_at=earlier)
+    mturk.approve_assignment(**one)
+    assert mturk.list_assignments_for_hit(HITId=hit)["NumResults"] == 1
 
 
 def test_the_clock_can_be_moved_so_that_a_token_is_forgotten(live_server, settings):

@@ -57,10 +57,13 @@ def test_what_the_page_showed_is_marked_as_paid_and_no_more(boss):
     assert "Mark $1.70 as paid" in boss.get(HERE).content.decode()
     owe(make_worker("late"), 99)
     ledger.spend(make_requester("x"), ledger.account("owed", worker=wim), 5, "bonus", at=timezone.now())
-    shown = {f"owed-{wanda.pk}": "1.50", f"owed-{wim.pk}": "0.20"}
+    shown = {f"owed-{wanda.pk}": "1.50", f"owed-{wim.pk}": "0.20", "after": "0"}
+    assert 'name="after" value="0"' in boss.get(HERE).content.decode()
     boss.post(f"{HERE}payouts/mark/", shown)
-    boss.post(f"{HERE}payouts/mark/", shown)  # pressed twice: what is not owed any more is not paid
     assert ledger.account("owed", worker=wanda).balance == 0
+    ledger.spend(make_requester("y"), ledger.account("owed", worker=wanda), 150, "bonus", at=timezone.now())
+    boss.post(f"{HERE}payouts/mark/", shown)  # sent again: what is owed since is not paid by it
+    assert ledger.account("owed", worker=wanda).balance == 150
     assert ledger.account("owed", worker=wim).balance == 5
     assert ledger.is_balanced()
 

@@ -20,9 +20,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 TARGET = "MTurkRequesterServiceV20170117."
 
 
-def signed(site, requester, operation="GetAccountBalance", body=b"{}", *, secret="", region="us-east-1"):
+def signed(site, requester, operation="GetAccountBalance", body=b"{}", *, secret="", region="us-east-1", more=()):
     """A request as a client of its own signs it: no SDK, as oTree does."""
-    headers = {"X-Amz-Target": TARGET + operation, "Content-Type": "application/x-amz-json-1.1"}
+    headers = {"X-Amz-Target": TARGET + operation, "Content-Type": "application/x-amz-json-1.1", **dict(more)}
     request = AWSRequest("POST", f"{site}/marketplace/api/", headers=headers, data=body)
     request.headers["Host"] = urlsplit(site).netloc
     credentials = Credentials(requester.access_key, secret or signing.secret_of(requester))

@@ -62,6 +62,7 @@ def pay(study: Study) -> dict[str, Any]:
     """What sittings paid, and what that comes to for an hour of active time, at the median sitting of each stage."""
     each = Decimal(str(study.options.get("pay_per_sitting", 0)))
     done = Sitting.objects.filter(study=study, state=State.SUBMITTED, purpose=Sitting.Purpose.WORK)
+    done = done.exclude(pk__in=Annotation.objects.filter(study=study, unproven=True).values("assignment__sitting"))
     counts = dict(done.values_list("stage").annotate(n=Count("pk")).order_by())
     hourly = {}
     for stage in counts:

@@ -62,6 +62,7 @@ class Command(console.Command):
         deposit = "0" if (settings.VAR_DIR / "password").exists() else "100.00"
         demo.load(settings.VAR_DIR / "password", at=timezone.now(), progress=self._say)
         call_command("requester", "demo", deposit=deposit, stdout=io.StringIO())
+        _open_account("200.00" if deposit != "0" else "0", port)
         self._say("Starting the web server and the Celery worker")
         children: Children = {}
         try:
@@ -72,6 +73,9 @@ class Command(console.Command):
             _wait(children, "Celery worker", lambda: Job.objects.get(pk=probe.pk).state == Job.State.DONE)
             for study in Study.objects.filter(slug__in=["crepe", "nope"]).exclude(jobs__kind="report"):
                 jobs.ask(study, "report", by=_researcher(), at=timezone.now())
+            if not _told_all("batches", "crepe"):
+                self._say("Publishing ten sittings on the marketplace")
+                _told("publish", "crepe", "--stage=generate", "--sittings=10", "--reward=0.80", "--per-hit=1", "--yes")
             self._print_doors()
             os.chdir(settings.BASE_DIR)
             keeper.take_over({name: child.pid for name, child in children.items()})
@@ -106,11 +110,22 @@ class Command(console.Command):
         )
 
 
-def _told(*command: str) -> dict[str, str]:
-    """What a command prints as JSON."""
+def _told_all(*command: str) -> list[dict[str, Any]]:
+    """What a command prints as JSON lines."""
     said = io.StringIO()
-    call_command(*command, stdout=said)
-    return dict(json.loads(said.getvalue()))
+    call_command(*command, stdout=said, stderr=io.StringIO())
+    return [json.loads(line) for line in said.getvalue().splitlines()]
+
+
+def _told(*command: str) -> dict[str, Any]:
+    return _told_all(*command)[0]
+
+
+def _open_account(deposit: str, port: int) -> None:
+    """Touchstone's own account at the marketplace. Tasks are on another host name than the site that frames them."""
+    keys = _told("requester", "touchstone", f"--deposit={deposit}")
+    settings.MTURK_ACCESS_KEY, settings.MTURK_SECRET_KEY = keys["access_key"], keys["secret_key"]
+    settings.PUBLIC_URL, settings.TASK_FRAME_HOSTS = f"http://localhost:{port}", [settings.SITE_URL]
 
 
 def _researcher() -> User:
@@ -160,6 +175,10 @@ def _start(command: str) -> subprocess.Popen[bytes]:
         **os.environ,
         "SECRET_KEY": settings.SECRET_KEY,
         "SITE_URL": settings.SITE_URL,
+        "PUBLIC_URL": settings.PUBLIC_URL,
+        "TASK_FRAME_HOSTS": ",".join(settings.TASK_FRAME_HOSTS),
+        "MTURK_ACCESS_KEY": settings.MTURK_ACCESS_KEY,
+        "MTURK_SECRET_KEY": settings.MTURK_SECRET_KEY,
         "DEBUG": "false",
         "LOG_LEVEL": "WARNING",
     }

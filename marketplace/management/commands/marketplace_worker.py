@@ -1,6 +1,7 @@
 """Somebody who works: `manage.py marketplace_worker NAME`."""
 
 import json
+import re
 from typing import Any
 
 from django.conf import settings
@@ -18,14 +19,20 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", metavar="NAME")
         parser.add_argument("--country", default="", help="two letters, such as US")
+        parser.add_argument("--id", default="", help="for a new worker, an id of your own: A and 13 capitals or digits")
         parser.add_argument("--adult", action="store_true", help="has agreed to see adult content")
 
-    def handle(self, *, name: str, country: str, adult: bool, **_: Any) -> None:
+    def handle(self, *, name: str, country: str, id: str, adult: bool, **_: Any) -> None:
         if not name.strip() or len(name) > 100:
             raise CommandError("A name has from 1 to 100 characters.")
         if country and not (len(country) == 2 and country.isalpha()):
             raise CommandError(f"A country is two letters, such as US; it was {country!r}.")
+        if id and not re.fullmatch(r"A[A-Z0-9]{13}", id):
+            raise CommandError(f"A worker's id is A and 13 capitals or digits; it was {id!r}.")
+        if id and Worker.objects.filter(worker_id=id).exclude(name=name).exists():
+            raise CommandError(f"Another worker has the id {id}.")
         given = {"created_at": timezone.now(), "country": country.upper(), "is_adult": adult}
+        given |= {"worker_id": id} if id else {}
         worker, _made = Worker.objects.get_or_create(name=name, defaults=given)
         token = work.token_of(worker)
         link = f"{settings.SITE_URL}/marketplace/enter/{token}/"

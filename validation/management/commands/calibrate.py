@@ -42,9 +42,9 @@ class Command(console.Command):
         fillers = labelling.fillers_of(study, rule)
         around = intervals([str(w) for w in fillers.workers], fillers.expected, fillers.ratings)
         cuts, codes = labelling.cuts_of(found, options), running_codes(study)
+        right = fillers.right_by_worker()
         for worker in sorted(found, key=lambda w: codes[w]):
-            own = [right for w, right in zip(fillers.workers, fillers.right, strict=True) if w == worker]
-            scored = [right for right in own if right is not None]
+            scored = [is_right for is_right in right[worker] if is_right is not None]
             low, high = around.get(str(worker), (None, None))
             self.print_json(
                 {
@@ -52,7 +52,7 @@ class Command(console.Command):
                     "contradiction_max": round(cuts[worker][0], 6),
                     "entailment_min": round(cuts[worker][1], 6),
                     "filler_accuracy": round(sum(scored) / len(scored), 6) if scored else None,
-                    "fillers": len(own),
+                    "fillers": len(right[worker]),
                     "contradiction": _how(found[worker].contradiction, low),
                     "entailment": _how(found[worker].entailment, high),
                 }

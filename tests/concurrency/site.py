@@ -1,0 +1,196 @@
+"""Real processes around the tests' own database: the marketplace, Celery workers and a Redis, each of which may die.
+
+The test plays beat, and time: what would wait for minutes waits for nothing.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import psutil
+import redis
+from celery import current_app
+from django.conf import settings as django_settings
+from django.db import connection
+from django.utils import timezone
+from kombu.exceptions import OperationalError as BrokerError
+
+from bench.server import wait_for
+from hits import places
+from hits.models import Hit, Intent, Visit
+from marketplace import signing
+from marketplace.models import Requester
+from tests.marketplace.market import make_requester
+from tests.services import free_port, mortal_redis
+
+ROOT = Path(__file__).parents[2]
+WORKER = "-m celery --quiet -A config worker --concurrency 2 --without-gossip --without-mingle --without-heartbeat"
+SERVER = "--workers 2 --worker-class gthread --threads 6 --keep-alive 30 --log-level critical --no-control-socket"
+KEY = "AKIATOUCHSTONETESTS0"
+
+
+class Process:
+    """A program with its children, in a session of its own."""
+
+    def __init__(self, command: str, environment: dict[str, str]) -> None:
+        options: dict[str, Any] = {"cwd": ROOT, "env": environment, "start_new_session": True}
+        self.program = subprocess.Popen([sys.executable, *command.split()], **options)
+
+    @property
+    def children(self) -> list[psutil.Process]:
+        return psutil.Process(self.program.pid).children()
+
+    def kill(self) -> None:
+        """kill -9, for all of them."""
+        if self.program.poll() is None:
+            os.killpg(self.program.pid, signal.SIGKILL)
+            self.program.wait()
+
+
+class Site:
+    """Everything that a site runs but beat, each program begun when it is first wanted."""
+
+    def __init__(self, up: ExitStack, folder: Path) -> None:
+        self.up, self.port = up, free_port()
+        self.redis = up.enter_context(mortal_redis())
+        self.url = f"http://127.0.0.1:{self.port}"
+        kept = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "VIRTUAL_ENV")}
+        database = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{connection.settings_dict['NAME']}")
+        self.environment = {
+            **kept,
+            "DJANGO_SETTINGS_MODULE": "config.settings.base",
+            "DATABASE_URL": database.geturl(),
+            "SECRET_KEY": django_settings.SECRET_KEY,  # the marketplace's secrets follow from it
+            "VAR_DIR": str(folder),
+            "CELERY_BROKER_URL": self.redis.url,
+            "SITE_URL": self.url,
+            "MTURK_ACCESS_KEY": KEY,
+            "MTURK_SECRET_KEY": signing.secret_of(Requester(access_key=KEY)),
+            "MTURK_READ_TIMEOUT": "3",
+            "MTURK_CALLS_PER_SECOND": "0",
+            "MTURK_PARALLEL": "4",
+            "MARKETPLACE_CALLS_PER_SECOND": "0",
+            "LOG_LEVEL": "CRITICAL",
+        }
+        self.worker: Process | None = None
+        self.market: Process | None = None
+        self.faults = ""
+
+    def open(self, faults: str = "") -> Requester:
+        """An account with $1,000 at the marketplace, which is up, as a worker is; this process has their settings."""
+        requester = make_requester("touchstone", 1_000_00)
+        requester.access_key = KEY
+        requester.save()
+        settings.SITE_URL = settings.PUBLIC_URL = self.url
+        settings.TASK_FRAME_HOSTS = [self.url]
+        settings.MTURK_ACCESS_KEY, settings.MTURK_SECRET_KEY = KEY, signing.secret_of(requester)
+        if self.worker is None:
+            self.start_worker()
+        self.serve(faults)
+        return requester
+
+    def serve(self, faults: str = "") -> None:
+        """The marketplace with these faults, as MARKETPLACE_FAULTS takes them."""
+        if self.market is None or self.market.program.poll() is not None or self.faults != faults:
+            self.stop_serving()
+            command = f"-m gunicorn config.wsgi:application --bind 127.0.0.1:{self.port} {SERVER}"
+            self.market = self._start(command, DEBUG="true", MARKETPLACE_FAULTS=faults)
+            self.faults = faults
+        wait_for(self.port)
+
+    def stop_serving(self) -> None:
+        if self.market:
+            self.market.kill()
+
+    def start_worker(self) -> None:
+        self.worker = self._start(f"{WORKER} --loglevel critical")
+
+    def _start(self, command: str, **more: str) -> Process:
+        started = Process(command, {**self.environment, **more})
+        self.up.callback(started.kill)
+        return started
+
+    # --- Time goes on --------------------------------------------------------------------------------
+
+    def ask(self, task: str) -> None:
+        """As beat does, or whoever decided something; where enough is asked, or no broker is there, nothing."""
+        try:
+            if self.asked() < 2:
+                with current_app.connection_for_write(self.redis.url) as broker:
+                    current_app.send_task(f"hits.tasks.{task}", connection=broker, retry=False)
+        except (redis.ConnectionError, BrokerError):
+            pass
+
+    def asked(self) -> int:
+        """Messages that nobody took yet."""
+        with redis.Redis.from_url(self.redis.url) as client:
+            return int(client.llen("celery"))
+
+    def until(self, condition: Callable[[], object], seconds: float = 120) -> None:
+        """Beat and time go on until it is so."""
+        end, sweep_at = time.monotonic() + seconds, 0.0
+        while not condition():
+            assert time.monotonic() < end, f"it did not happen within {seconds} seconds: {what_is_open()}"
+            if time.monotonic() > sweep_at:
+                hurry()
+                self.ask("sweep")
+                sweep_at = time.monotonic() + 0.3
+            time.sleep(0.03)
+
+    def rest(self) -> None:
+        """Until nobody is at anything, so that the database can be cleared."""
+        places.close()
+        end = time.monotonic() + 60
+        while self.asked() or self._is_busy():
+            assert time.monotonic() < end, "the workers do not come to an end"
+            time.sleep(0.03)
+
+    def _is_busy(self) -> bool:
+        with redis.Redis.from_url(self.redis.url) as client, connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state != 'idle'"
+            )
+            return cursor.fetchone()[0] > 1 or bool(client.hlen("unacked"))
+
+    # --- Death ---------------------------------------------------------------------------------------
+
+    def kill_in_a_call(self, *, whole: bool = False) -> int:
+        """kill -9 for one of the worker's processes, or for all of it, which is then started anew, while calls are on
+        their way. Returns how many were left behind; their leases run out at once.
+        """
+        assert self.worker
+        self.until(lambda: in_flight() > 1)
+        if whole:
+            self.worker.kill()
+            self.start_worker()
+        else:
+            for child in self.worker.children:
+                child.kill()
+        return Intent.objects.filter(state="in flight").update(leased_until=timezone.now())
+
+
+def hurry() -> None:
+    """What waits, waits no longer."""
+    now = timezone.now()
+    Intent.objects.filter(state="pending", not_before__gt=now).update(not_before=now)
+    Hit.objects.filter(look_at__gt=now, visits__state=Visit.State.LEFT).update(look_at=now)
+
+
+def in_flight() -> int:
+    return Intent.objects.filter(state="in flight").count()
+
+
+def is_done() -> bool:
+    return not Intent.objects.filter(closed_at=None).exists()
+
+
+def what_is_open() -> list[str]:
+    rows = Intent.objects.filter(closed_at=None)
+    return [f"{rows.count()} open"] + [f"{row} {row.state} {row.attempts}: {row.error}" for row in rows[:5]]
