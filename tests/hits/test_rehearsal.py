@@ -252,7 +252,7 @@ def test_a_copy_has_what_was_imported_and_nothing_that_was_done():
     study.delete()
     loaded = throwaway.load(copy, by="test", at=LONG_AGO)
     assert list(loaded.items.values_list("ref", "payload", "gold")) == before
-    assert (loaded.work_items, loaded.options) == (3, study.options)
+    assert (loaded.work_items, loaded.options) == (5, study.options)
     assert set(loaded.items.values_list("role", "state", "stage", "open_seats")) == {
         ("work", "open", "generate", 2),
         ("practice", "open", "", 0),
