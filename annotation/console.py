@@ -69,13 +69,13 @@ class Command(BaseCommand):
         finally:
             part.unlink(missing_ok=True)
 
-    def report(self, counts: Counts) -> None:
-        """Name the bad lines that were skipped, and end with the counts."""
+    def report(self, counts: Counts, **more: int) -> None:
+        """Name the bad lines that were skipped, and end with the counts, and with what `more` counted."""
         for problem in counts.problems:
             self.stderr.write(problem)
         if counts.bad > len(counts.problems):
             self.stderr.write(f"and {counts.bad - len(counts.problems)} more")
-        self.print_json(counts.as_dict())
+        self.print_json({**counts.as_dict(), **more})
 
 
 def slug_argument(parser: CommandParser) -> None:

@@ -115,7 +115,7 @@ def _researcher(password_file: Path) -> User:
     user, _ = User.objects.get_or_create(username=NAME, defaults={"email": f"{NAME}@example.org"})
     user.set_password(password_file.read_text())
     user.save()
-    user.groups.add(Group.objects.get_or_create(name="researcher")[0])
+    user.groups.add(*(Group.objects.get_or_create(name=name)[0] for name in ("researcher", "spender")))
     return user
 
 

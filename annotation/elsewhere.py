@@ -24,15 +24,20 @@ from annotation.reading import Source, read_rows
 from annotation.submission import LATE, UNCONFIRMED, UNCOUNTED, is_right
 
 BATCH = 1_000
+KEPT_SITTINGS = 200  # of one batch, for those that go on in the next
 MAX_SECONDS = 2**31 - 1
 MAX_CODE = 100  # as Worker.code
+MAX_SAID = 450  # of the log's 500
 TAKEN = (Item.Role.WORK, Item.Role.GOLD, Item.Role.FILLER)  # what answers may be about
 RUNNING_CODE = re.compile(r"W(\d{3,9})")
 
 
 @dataclass
 class Given:
-    """One row, read without looking at the study's items. uncounted: why it must not count, or ""."""
+    """One row, read without looking at the study's items. uncounted: why it must not count, or "".
+
+    sitting: a name for what was done in one go, from leased_at on; "" where that is not known. said: for the log.
+    """
 
     number: int
     item: str
@@ -42,6 +47,9 @@ class Given:
     submitted_at: datetime
     active_seconds: int | None
     uncounted: str
+    sitting: str = ""
+    leased_at: datetime | None = None
+    said: str = ""
 
 
 @dataclass
@@ -65,7 +73,8 @@ def import_annotations(
     at: datetime,
     progress: Callable[[int], None] | None = None,
 ) -> Counts:
-    """Take rows `{"item", "worker", "stage", "answer", "submitted_at"?}` in order; one transaction, constant memory.
+    """Take rows `{"item", "worker", "stage", "answer", "submitted_at"?, "sitting"?, "leased_at"?}` in order; one
+    transaction, constant memory.
 
     An answer counts while a seat is open, as in live work, unless its row says `"counted": false`; else it is kept and
     marked. The worker is one of the study (by code or running code), or a new one, SLUG:WORKER. A row that was imported
@@ -76,6 +85,7 @@ def import_annotations(
     in_order = study.items.work().order_by("pk").select_for_update()
     deque(in_order.values_list("pk").iterator(), maxlen=0)
     people, repeats, counts, read = People(study, by=by, at=at), Repeats(), Counts(), 0
+    sittings: dict[SittingKey, Sitting] = {}
     for batch in batched(read_rows(source), BATCH):
         bad: dict[int, object] = {}
         given = []
@@ -86,8 +96,9 @@ def import_annotations(
                 bad[number] = error
         for rows in _rounds(given):
             fresh = _check(study, rows, people, repeats, counts, bad)
-            _take(study, fresh, by=by, at=at)
+            _take(study, fresh, sittings, by=by, at=at)
             counts.created += len(fresh)
+        sittings = dict(list(sittings.items())[-KEPT_SITTINGS:])
         for number in sorted(bad):
             counts.add_bad(number, bad[number])
         read += len(batch)
@@ -117,19 +128,34 @@ def _read(study: Study, number: int, row: Mapping[str, Any] | BadRow, at: dateti
         raise BadRow("'counted' must be true or false, and 'why' a text of at most 20 characters")
     if seconds is not None and (type(seconds) is not int or not 0 <= seconds <= MAX_SECONDS):
         raise BadRow("'active_seconds' must be a whole number from 0")
-    when = _time(row.get("submitted_at"), at)
-    return Given(number, str(item), row["worker"], row["stage"], row["answer"], when, seconds, "" if counted else why)
+    sitting, said = row.get("sitting"), row.get("said") or ""
+    if not isinstance(sitting, int | str | None) or not isinstance(said, str) or len(said) > MAX_SAID:
+        raise BadRow(f"'sitting' must be a text or a number, and 'said' a text of at most {MAX_SAID} characters")
+    return Given(
+        number=number,
+        item=str(item),
+        worker=row["worker"],
+        stage=row["stage"],
+        answer=row["answer"],
+        submitted_at=_time(row, "submitted_at") or at,
+        active_seconds=seconds,
+        uncounted="" if counted else why,
+        sitting="" if sitting is None else str(sitting),
+        leased_at=_time(row, "leased_at"),
+        said=said,
+    )
 
 
-def _time(text: object, default: datetime) -> datetime:
+def _time(row: Mapping[str, Any], name: str) -> datetime | None:
     """An ISO 8601 time; without a zone, in the server's. Raises BadRow."""
+    text = row.get(name)
     if text is None:
-        return default
+        return None
     try:
-        when = datetime.fromisoformat(text)  # type: ignore[arg-type]  # what is no text is no time either
+        when = datetime.fromisoformat(text)
         return (make_aware(when) if is_naive(when) else when).astimezone(UTC)
     except (TypeError, ValueError, OverflowError):
-        raise BadRow("'submitted_at' must be a time such as 2026-11-02T12:00:00Z") from None
+        raise BadRow(f"'{name}' must be a time such as 2026-11-02T12:00:00Z") from None
 
 
 def _rounds(rows: Iterable[Given]) -> Iterable[Sequence[Given]]:
@@ -243,12 +269,15 @@ def _fit(study: Study, row: Given, item: Item | None, people: People) -> Fresh:
     return Fresh(row, item, people.find(row.worker), form.answer)
 
 
-def _take(study: Study, rows: Sequence[Fresh], *, by: str, at: datetime) -> None:
-    """Seat and write answers to different items, and advance the items. The caller holds their locks."""
+def _take(study: Study, rows: Sequence[Fresh], known: dict["SittingKey", Sitting], *, by: str, at: datetime) -> None:
+    """Seat and write answers to different items, and advance the items. The caller holds their locks.
+
+    known: sittings that earlier rows began; those that begin here are added.
+    """
     if not rows:
         return
     seats = seats_of([row.item for row in rows])
-    sittings = _sittings(study, rows)
+    sittings = _sittings(study, rows, known)
     assignments = []
     for row in rows:
         stage, taken = row.given.stage, seats[row.item.pk]
@@ -257,7 +286,7 @@ def _take(study: Study, rows: Sequence[Fresh], *, by: str, at: datetime) -> None
         judged = study.protocol.stage(stage).judges
         assignments.append(
             Assignment(
-                sitting=sittings[row.worker.pk, stage],
+                sitting=sittings[_sitting_key(row)],
                 item=row.item,
                 worker=row.worker,
                 stage=stage,
@@ -300,13 +329,21 @@ def _take(study: Study, rows: Sequence[Fresh], *, by: str, at: datetime) -> None
     record(events + advance(study, [row.item for row in work], at=at))
 
 
-def _sittings(study: Study, rows: Sequence[Fresh]) -> Mapping[tuple[int, str], Sitting]:
-    """One closed sitting per worker and stage."""
-    times: dict[tuple[int, str], list[datetime]] = defaultdict(list)
+SittingKey = tuple[int, str, str]
+
+
+def _sitting_key(row: Fresh) -> SittingKey:
+    return row.worker.pk, row.given.stage, row.given.sitting
+
+
+def _sittings(study: Study, rows: Sequence[Fresh], known: dict[SittingKey, Sitting]) -> Mapping[SittingKey, Sitting]:
+    """The closed sittings of these rows: those the rows name, or one per worker and stage."""
+    times: dict[SittingKey, list[datetime]] = defaultdict(list)
     for row in rows:
-        times[row.worker.pk, row.given.stage].append(row.given.submitted_at)
+        if _sitting_key(row) not in known:
+            times[_sitting_key(row)] += [row.given.leased_at or row.given.submitted_at, row.given.submitted_at]
     sittings = {
-        (worker, stage): Sitting(
+        (worker, stage, name): Sitting(
             study=study,
             worker_id=worker,
             stage=stage,
@@ -315,16 +352,21 @@ def _sittings(study: Study, rows: Sequence[Fresh]) -> Mapping[tuple[int, str], S
             opened_at=min(when),
             closed_at=max(when),
         )
-        for (worker, stage), when in times.items()
+        for (worker, stage, name), when in times.items()
     }
     Sitting.objects.bulk_create(sittings.values())
-    return sittings
+    found = {**known, **sittings}
+    known |= {key: sitting for key, sitting in sittings.items() if key[2]}
+    return found
 
 
 def _event(study: Study, row: Fresh, assignment: Assignment, by: str) -> Event:
     is_in = assignment.seat is not None or assignment.role != Item.Role.WORK
     what = "submitted" if is_in else "submitted late"
     why = "Made elsewhere." if is_in else "Made elsewhere, and there was no seat for it."
+    if row.given.uncounted and not is_in:
+        why = "Made elsewhere, where it did not count."
+    why = f"{why} {row.given.said}".strip()
     given = row.given
     return event(
         study, what, by=by, at=given.submitted_at, item=row.item, worker=row.worker, why=why, stage=given.stage

@@ -10,18 +10,32 @@ import json
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import chain, count
-from typing import Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from annotation.errors import Refusal
 from annotation.protocols.base import BadRow
 
+if TYPE_CHECKING:
+    from _csv import Reader
+
 Row = tuple[int, Mapping[str, Any] | BadRow]  # the line's number, from 1, and what it holds
-Source = BinaryIO | Iterable[Mapping[str, Any]]
 
 MAX_LINE = 1_000_000  # characters
 MAX_DEPTH = 50  # objects and lists within each other
 KEYS = {"id", "item"}  # a first line that has one of these columns is a CSV header
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """Rows that somebody read out of a file already, with the numbers of its lines."""
+
+    rows: Iterable[Row]
+
+
+Source = BinaryIO | Iterable[Mapping[str, Any]] | Numbered
 
 
 class BadFile(Refusal):
@@ -32,11 +46,34 @@ class BadFile(Refusal):
 
 def read_rows(source: Source) -> Iterator[Row]:
     """The rows of a binary file, or of any mappings. Raises BadFile where the file breaks off."""
+    if isinstance(source, Numbered):
+        yield from ((number, _storable(row)) for number, row in source.rows)
+        return
     if not hasattr(source, "read"):
         yield from ((number, _storable(row)) for number, row in enumerate(source, 1))
         return
-    try:
+    with _undamaged():
         yield from ((number, _storable(row)) for number, row in _rows(_text(cast(BinaryIO, source))))
+
+
+def read_csv(file: BinaryIO) -> tuple[list[str], Iterator[Row]]:
+    """The header of a CSV file, whatever its columns are called, and its rows. Raises BadFile."""
+    text = _text(file)
+    reader = csv.reader(iter(lambda: text.readline(MAX_LINE + 1), ""), strict=True)
+    with _undamaged():
+        header = _header(reader)
+
+    def rows() -> Iterator[Row]:
+        with _undamaged():
+            yield from ((number, _storable(row)) for number, row in _records(reader, header))
+
+    return header, rows()
+
+
+@contextmanager
+def _undamaged() -> Iterator[None]:
+    try:
+        yield
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise BadFile(f"The compressed file is damaged: {error}.") from error
 
@@ -105,12 +142,21 @@ def _object(line: str) -> Mapping[str, Any] | BadRow:
 
 def _csv_rows(lines: Iterator[str]) -> Iterator[Row]:
     reader = csv.reader(lines, strict=True)
+    yield from _records(reader, _header(reader))
+
+
+def _header(reader: "Reader") -> list[str]:
+    """Raises BadFile; none of an empty file."""
     try:
-        header = next(reader)
+        header = next(reader, [])
     except csv.Error as error:
         raise BadFile(f"The header is not CSV: {error}.") from error
     if twice := sorted({name for name in header if header.count(name) > 1}):
         raise BadFile(f"The header names the column {twice[0]!r} twice.")
+    return header
+
+
+def _records(reader: "Reader", header: list[str]) -> Iterator[Row]:
     while True:
         try:
             cells = next(reader)

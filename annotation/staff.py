@@ -1,19 +1,29 @@
-"""Tokens of staff for the API: signed, expiring, and void once the password changes or the person is switched off."""
+"""Staff in the API: who they are, and which studies are theirs.
+
+Tokens are signed, expire, and are void once the password changes or the person is switched off.
+"""
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core import signing
 from django.utils import timezone
 from rest_framework import authentication, exceptions
+from rest_framework.exceptions import NotFound, PermissionDenied
 from rest_framework.request import Request
+
+from annotation.authentication import TokenAuthentication
+from annotation.models import Study, Worker
+from annotation.views.pages import RESEARCHER
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
 SALT = "touchstone.staff"
+STRANGE = "There is no study “{}”, or you are not in its team."
+FOR_STAFF = "This is for the study's team. Your own numbers are at “me”."
 
 
 def sign(user: "User", *, at: datetime) -> str:
@@ -40,3 +50,27 @@ class StaffAuthentication(authentication.BaseAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         return "Token"
+
+
+BOTH = [StaffAuthentication, TokenAuthentication]
+
+
+def study_of(request: Request, slug: str, *, acts: bool = False) -> Study:
+    """Raises PermissionDenied for workers and for who only looks, NotFound for everybody outside the team."""
+    if isinstance(request.user, Worker):
+        raise PermissionDenied(FOR_STAFF, "for_staff")
+    user = user_of(request)
+    study = Study.objects.visible_to(user).filter(slug=slug).first()
+    if study is None:
+        raise NotFound(STRANGE.format(slug))
+    if acts and not (user.is_superuser or user.groups.filter(name=RESEARCHER).exists()):
+        raise PermissionDenied("You may look at this study, but not change it.", "for_researchers")
+    return study
+
+
+def user_of(request: Request) -> "User":
+    return cast("User", request.user)
+
+
+def actor(request: Request) -> str:
+    return f"user:{user_of(request).get_username()}"

@@ -1,8 +1,9 @@
 """The floor: the least a Django server on this machine does for one annotation. No DRF, no session, no rules.
 
-One view claims an item with SKIP LOCKED, one inserts the row. Served as `bench.floor:application`.
+One view claims an item with SKIP LOCKED, one inserts the row, one answers boto3. Served as `bench.floor:application`.
 """
 
+import json
 import os
 
 import environ
@@ -58,7 +59,33 @@ def answer(request: HttpRequest, item: int) -> JsonResponse:
     return JsonResponse({"item": item})
 
 
-urlpatterns = [path("claim/", claim), path("answer/<int:item>/", answer)]
+def requester(request: HttpRequest) -> JsonResponse:
+    """For boto3: CreateHITWithHITType stores one row, ListAssignmentsForHIT reads those of one item."""
+    if request.headers["X-Amz-Target"].endswith(".CreateHITWithHITType"):
+        with connection.cursor() as cursor:
+            cursor.execute("INSERT INTO floor_item (seats) VALUES (1) RETURNING id")
+            return JsonResponse({"HIT": {"HITId": str(cursor.fetchone()[0])}})
+    asked = json.loads(request.body)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT id, worker, answer FROM floor_annotation WHERE item_id = %s ORDER BY id LIMIT %s",
+            [asked["HITId"], asked["MaxResults"]],
+        )
+        rows = [
+            {
+                "AssignmentId": str(pk),
+                "HITId": asked["HITId"],
+                "WorkerId": str(worker),
+                "AssignmentStatus": "Submitted",
+                "Answer": answer,
+                **dict.fromkeys(("AcceptTime", "SubmitTime", "AutoApprovalTime", "Deadline"), 1.0),
+            }
+            for pk, worker, answer in cursor
+        ]
+    return JsonResponse({"NumResults": len(rows), "Assignments": rows})
+
+
+urlpatterns = [path("claim/", claim), path("answer/<int:item>/", answer), path("marketplace/api/", requester)]
 
 if os.environ.get("FLOOR_SERVES"):
     application = get_wsgi_application()

@@ -16,6 +16,7 @@ urlpatterns = [
     path("", include("validation.urls")),
     path("", include("hits.urls")),
     path("api/v1/", include("validation.api_urls")),
+    path("api/v1/", include("hits.api_urls")),
     path("api/", include("annotation.api_urls")),
     path("marketplace/", include("marketplace.urls")),
     path("accounts/", include("allauth.urls")),

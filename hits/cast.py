@@ -27,17 +27,20 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Manner:
-    """What makes a kind. share: of the crowd. accuracy: how often an answer is the true one. pace: times the usual."""
+    """What makes a kind. share: of the crowd. accuracy: how often an answer is the true one. pace: times the usual.
+    a_day: sittings on one day, in the median.
+    """
 
     share: float
     accuracy: float
     pace: float
+    a_day: float = 3
 
 
 MANNERS: Mapping[Kind, Manner] = {
     Kind.GOOD: Manner(0.6, 0.97, 1.0),
     Kind.SLOW: Manner(0.15, 0.98, 2.2),
-    Kind.SLOPPY: Manner(0.15, 0.45, 0.4),
+    Kind.SLOPPY: Manner(0.15, 0.45, 0.4, 8),
     Kind.LEAVING: Manner(0.1, 0.95, 1.0),
 }
 CAREFUL = 0.97  # accuracy of anybody who knows that they are being tested
@@ -48,7 +51,8 @@ class Person:
     """Somebody of the crowd.
 
     comes_at: when they find the first HIT. begins, stays: the second of the day when they sit down, and for how long.
-    misses: share of the days on which they do not come. repeats: pastes their first answer to everything that follows.
+    misses: share of the days on which they do not come. a_day: sittings after which a day is enough.
+    repeats: pastes their first answer to everything that follows.
     leaves_after: sittings after which they leave in the middle of the next one; None stays. vanishes: leaves without
     giving the HIT back, so that its deadline has to pass.
     """
@@ -62,6 +66,7 @@ class Person:
     begins: float
     stays: float
     misses: float
+    a_day: int
     repeats: bool = False
     leaves_after: int | None = None
     vanishes: bool = False
@@ -103,6 +108,7 @@ def cast(people: int, seed: int) -> list[Person]:
                 begins=rng.uniform(0, DAY),
                 stays=HOUR * min(4.0, rng.lognormvariate(0, 0.7)),
                 misses=rng.uniform(0.1, 0.5),
+                a_day=max(1, round(manner.a_day * rng.lognormvariate(0, 0.7))),
                 repeats=kind == Kind.SLOPPY and is_odd,
                 leaves_after=rng.randint(0, 1) if kind == Kind.LEAVING else None,
                 vanishes=kind == Kind.LEAVING and is_odd,
@@ -114,12 +120,29 @@ def cast(people: int, seed: int) -> list[Person]:
 def there_from(person: Person, at: float) -> float:
     """The first moment from `at` on at which this person sits there."""
     at = max(at, person.comes_at)
-    day = floor((at + OPENING * HOUR - person.begins) / DAY)
-    while True:
-        begins = day * DAY + person.begins - OPENING * HOUR
-        if person.comes_on(day) and at < begins + person.stays:
-            return max(at, begins)
+    day = day_of(person, at)
+    while not (person.comes_on(day) and at < _begins(person, day) + person.stays):
         day += 1
+    return max(at, _begins(person, day))
+
+
+def tomorrow(person: Person, at: float) -> float:
+    """The first moment of their next day."""
+    return there_from(person, _begins(person, day_of(person, at) + 1))
+
+
+def day_of(person: Person, at: float) -> int:
+    """The day whose sitting down was the last before `at`."""
+    return floor((at + OPENING * HOUR - person.begins) / DAY)
+
+
+def _begins(person: Person, day: int) -> float:
+    return day * DAY + person.begins - OPENING * HOUR
+
+
+def after_refusals(refusals: int) -> float:
+    """Seconds until somebody tries again who was refused so many times in a row: 1 hour, 4, 16, ..."""
+    return HOUR * 4 ** (refusals - 1)
 
 
 def seconds_of(items: int, person: Person, rng: Random) -> list[float]:

@@ -5,6 +5,7 @@ What they think is the protocol's `imagine`; what passes between two of their ac
 """
 
 import json
+from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -262,13 +263,18 @@ class Visited:
 
 @dataclass
 class Worker:
-    """A person with an account at the marketplace. first: by stage, of those who repeat themselves."""
+    """A person with an account at the marketplace.
+
+    done: sittings handed in, and by day. refusals: in a row. first: by stage, of those who repeat themselves.
+    """
 
     person: Person
     worker_id: str
     token: str
     rng: Random
     done: int = 0
+    on: Counter[int] = field(default_factory=Counter)
+    refusals: int = 0
     is_gone: bool = False
     first: dict[str, dict[str, Any]] = field(default_factory=dict)
 

@@ -14,12 +14,15 @@ USUAL_HOURLY = Decimal("12.00")  # what a reward is made from where nobody set o
 
 @dataclass(frozen=True)
 class Bought:
-    """One sum in the ledger. stage: of a reward; "" for bonuses. is_wasted: its work was taken out of the count."""
+    """One sum in the ledger. stage: of a reward; "" for bonuses. is_test: it paid for a test that led no further.
+    is_wasted: its work was taken out of the count.
+    """
 
     stage: str
     kind: str
     amount: Decimal
     fee: Decimal
+    is_test: bool = False
     is_wasted: bool = False
 
 
@@ -40,6 +43,7 @@ def money(sums: Sequence[Bought], stages: Sequence[str]) -> dict[str, Any]:
             {
                 "stage": stage,
                 "sittings": len(mine),
+                "of_them_tests": sum(s.is_test for s in mine),
                 "rewards": f"{amount:.2f}",
                 "fees": f"{fees:.2f}",
                 "total": f"{amount + fees:.2f}",

@@ -19,9 +19,10 @@ from typing import Any
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
+from annotation.events import event, record
 from annotation.models import Study
 from hits.client import (
     AlreadyDone,
@@ -43,7 +44,7 @@ log = logging.getLogger(__name__)
 State = Intent.State
 LEASE = timedelta(seconds=90)  # more than a call with its timeouts can take
 TOKEN_LIFE = timedelta(hours=23)  # the service forgets a token after 24 hours (MTURK.md 6)
-SOON = 3.0  # seconds that whoever carries intents out waits for the next one, instead of leaving it to the sweep
+SOON = 8.0  # seconds that whoever carries intents out waits for the next one, instead of leaving it to the sweep
 ACCOUNT = timedelta(minutes=1)  # how often an account without money, or with a wrong key, is tried again
 LAG = timedelta(minutes=10)  # reads may lag so long behind writes: until then, what is not there is not there yet
 SLOWEST = {Throttled: 5.0, MTurkUnavailable: 60.0}  # seconds between two tries, at most
@@ -68,6 +69,8 @@ class Kind:
     send: makes the call; returns the remote id, or "". look: reads back; the remote id or "" where it has happened,
         None where it has not.
     done, refused: what follows, inside the transaction that records the outcome; refused gets the sentence.
+    again: undoes what followed from a refusal, inside the transaction in which a person lets it be tried again; it may
+        raise a Refusal.
     has_token: repeating under the same token is safe while the service remembers it.
     at_most_once: never repeated when a try may have happened.
     """
@@ -77,6 +80,7 @@ class Kind:
     done: Callable[[Intent, datetime], None] = lambda intent, at: None
     refused: Callable[[Intent, str, datetime], None] = lambda intent, sentence, at: None
     parked: Callable[[Intent, datetime], None] = lambda intent, at: None
+    again: Callable[[Intent, datetime], None] = lambda intent, at: None
     has_token: bool = False
     at_most_once: bool = False
 
@@ -137,12 +141,33 @@ def _send_message() -> None:
     send_intents.delay()
 
 
-def again(intent: Intent, *, at: datetime) -> bool:
-    """A person lets a refused or parked intent be tried again, under its own token."""
-    closed = Intent.objects.filter(pk=intent.pk, state__in=[State.FAILED, State.PARKED])
-    moved = closed.update(state=State.PENDING, closed_at=None, not_before=at, error="")
+@transaction.atomic
+def again(intent: Intent, *, by: str, at: datetime) -> bool:
+    """A person lets a refused or parked intent be tried again, under its own token; False if somebody did before.
+
+    What may have happened is looked for first, and done only if it is not found. Raises what its kind raises.
+    """
+    closed = Intent.objects.select_for_update(of=("self",)).select_related("study")
+    locked = closed.filter(pk=intent.pk, state__in=[State.FAILED, State.PARKED]).first()
+    if locked is None:
+        return False
+    if locked.state == State.FAILED:
+        KINDS[locked.kind].again(locked, at)
+    is_parked = locked.state == State.PARKED
+    fields = {"state": State.PENDING, "closed_at": None, "not_before": at, "error": "", "again_at": at, "seen_at": None}
+    Intent.objects.filter(pk=locked.pk).update(**fields, unsure=is_parked)
+    record([event(locked.study, "call tried again", by=by, at=at, kind=locked.kind, target=locked.target)])
     wake()
-    return bool(moved)
+    return True
+
+
+def leave(intent: Intent, *, by: str, at: datetime) -> bool:
+    """A person has seen that a refused or parked intent did nothing, and leaves it so."""
+    closed = Intent.objects.filter(pk=intent.pk, state__in=[State.FAILED, State.PARKED], seen_at=None)
+    if not closed.update(seen_at=at):
+        return False
+    record([event(intent.study, "call left", by=by, at=at, kind=intent.kind, target=intent.target)])
+    return True
 
 
 # --- Carrying out ----------------------------------------------------------------------------------
@@ -150,14 +175,13 @@ def again(intent: Intent, *, at: datetime) -> bool:
 
 def due(at: datetime) -> QuerySet[Intent]:
     """Those to be tried now: waiting and due, or left in flight by somebody who is gone."""
-    waiting = Q(state=State.PENDING, not_before__lte=at)
-    return Intent.objects.filter(waiting | Q(state=State.IN_FLIGHT, leased_until__lt=at))
+    return Intent.objects.filter(state__in=[State.PENDING, State.IN_FLIGHT], not_before__lte=at)
 
 
 def claim(place: str, at: datetime) -> Intent | None:
     """Lease the next one that is due; from now on its outcome is not known."""
     with transaction.atomic():
-        free = due(at).filter(place=place).order_by("not_before", "pk")
+        free = due(at).filter(place=place).order_by("not_before")  # the order of the index `intent_due`
         locked = free.select_for_update(of=("self",), skip_locked=connection.features.has_select_for_update_skip_locked)
         intent = locked.first()
         if intent is None:
@@ -167,9 +191,10 @@ def claim(place: str, at: datetime) -> Intent | None:
 
 def _lease(intent: Intent, at: datetime) -> Intent:
     intent.was_unsure = intent.unsure
-    intent.state, intent.leased_until, intent.unsure = State.IN_FLIGHT, at + LEASE, True
+    intent.state, intent.unsure = State.IN_FLIGHT, True
+    intent.leased_until = intent.not_before = at + LEASE
     intent.attempts, intent.sent_at = intent.attempts + 1, intent.sent_at or at
-    intent.save(update_fields=["state", "leased_until", "unsure", "attempts", "sent_at"])
+    intent.save(update_fields=["state", "leased_until", "not_before", "unsure", "attempts", "sent_at"])
     return intent
 
 
@@ -205,7 +230,7 @@ def _try(intent: Intent, kind: Kind, mturk: MTurkClient, at: datetime) -> str:
             found = kind.look(intent, mturk)
             if found is not None:
                 return found
-            if kind.has_token or kind.at_most_once:
+            if (kind.has_token or kind.at_most_once) and not _is_agreed(intent, at):
                 raise Unknowable("It may have happened, and the marketplace does not say. Look there, then decide.")
     try:
         return kind.send(intent, mturk)
@@ -236,6 +261,11 @@ def _after_all(intent: Intent, kind: Kind, mturk: MTurkClient, refused: MTurkRef
     if found is None:
         raise refused
     return found
+
+
+def _is_agreed(intent: Intent, at: datetime) -> bool:
+    """Whether a person looked and said that it did not happen; so lately that the token still stops a second one."""
+    return intent.again_at is not None and at - intent.again_at < TOKEN_LIFE
 
 
 def _pause(intent: Intent, error: MTurkError) -> timedelta:
@@ -327,7 +357,7 @@ def _work_off(
 
 
 def _carry_on(intent: Intent, mturk: MTurkClient, now: Callable[[], datetime]) -> None:
-    """What fails by a fault of ours must not keep the others from their turn; without the database nobody has one."""
+    """One that fails by a fault of ours must not keep the others from their turn; without the database none has one."""
     try:
         carry_out(intent, mturk, now=now)
     except (OperationalError, InterfaceError):

@@ -11,12 +11,13 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet, Sum
 
 from annotation import exclusion
 from annotation.events import event, record
 from annotation.models import Annotation, Sitting, Study, Worker
 from annotation.models.sittings import State as SittingState
+from annotation.models.workers import running_code
 from hits import intents, places, pricing, spending
 from hits.client import MTurkClient, MTurkRefused, NotThere, RemoteAssignment, Status
 from hits.errors import BadTerms, NotNow, ReasonNeeded
@@ -62,7 +63,7 @@ def owe_sittings(study: Study, *, at: datetime) -> int:
     amount = pricing.cents(Decimal(str(study.options.get("pay_per_sitting") or 0)))
     done = Sitting.objects.filter(
         study=study, purpose=Sitting.Purpose.WORK, state=SittingState.SUBMITTED, payments=None, worker__market=None
-    )
+    ).exclude(leased_until=F("closed_at"))  # done elsewhere: nobody held it here, and whoever asked for it paid
     return sum(_owe_sitting(sitting, amount, at=at) for sitting in done.order_by("pk")) if amount else 0
 
 
@@ -143,6 +144,38 @@ def approve(payment: Payment, *, by: str, at: datetime) -> bool:
     return True
 
 
+def approve_all(waiting: QuerySet[Payment], *, by: str, at: datetime) -> int:
+    """Decide to pay all of these rewards that are still due; returns how many. A thousand at a time, each time all or
+    none: what was decided before a fault stays decided.
+    """
+    approved = 0
+    ids = list(waiting.filter(state=State.DUE).order_by("pk").values_list("pk", flat=True))
+    for start in range(0, len(ids), 1000):
+        approved += _approve_some(ids[start : start + 1000], by=by, at=at)
+    return approved
+
+
+@transaction.atomic
+def _approve_some(ids: list[int], *, by: str, at: datetime) -> int:
+    locked = Payment.objects.select_for_update(of=("self",)).select_related("visit__hit__batch").order_by("pk")
+    rows = list(locked.filter(pk__in=ids, state=State.DUE))
+    by_hand = [row.pk for row in rows if row.visit_id is None]
+    Payment.objects.filter(pk__in=by_hand).update(state=State.PAID, by=by, settled_at=at)
+    asked = [(row, row.visit) for row in rows if row.visit is not None]
+    for place in {visit.hit.batch.place for _, visit in asked}:
+        places.check(place)
+    for row, visit in asked:
+        batch, params = visit.hit.batch, {"payment": row.pk}
+        made = {"study_id": row.study_id, "batch": batch, "visit": visit, "place": batch.place, "params": params}
+        target = _target(row, visit, "approve")
+        row.intent = Intent(kind="approve", target=target, **made, by=by, not_before=at, created_at=at)
+        row.state, row.by = State.ASKED, by
+    Intent.objects.bulk_create([row.intent for row, _ in asked if row.intent], batch_size=500)
+    Payment.objects.bulk_update([row for row, _ in asked], ["state", "by", "intent"], batch_size=200)
+    intents.wake()
+    return len(rows)
+
+
 @transaction.atomic
 def reject(payment: Payment, reason: str, *, by: str, at: datetime) -> bool:
     """Decide not to pay a reward, which only a person does, with a reason that the worker reads. Its answers are taken
@@ -201,10 +234,9 @@ def _ask(payment: Payment, kind: str, params: dict[str, Any], *, by: str, at: da
     assert visit is not None
     batch = visit.hit.batch
     places.check(batch.place)
-    target = f"{payment.pk}" if kind == "bonus" else f"{visit.assignment_id} {visit.remote_worker}"
     intent = intents.decide(
         kind,
-        target,
+        _target(payment, visit, kind),
         study=payment.study,
         batch=batch,
         visit=visit,
@@ -215,6 +247,10 @@ def _ask(payment: Payment, kind: str, params: dict[str, Any], *, by: str, at: da
     )
     Payment.objects.filter(pk=payment.pk).update(intent=intent, state=State.ASKED)
     payment.state = State.ASKED
+
+
+def _target(payment: Payment, visit: Visit, kind: str) -> str:
+    return f"{payment.pk}" if kind == "bonus" else f"{visit.assignment_id} {visit.remote_worker}"
 
 
 def settle(payment: Payment, to: str, before: list[str], *, at: datetime, by: str = "") -> bool:
@@ -249,12 +285,19 @@ def proven(study: Study) -> QuerySet[Payment]:
     return due(study).filter(Q(visit=None) | Q(visit__state=Visit.State.CONFIRMED))
 
 
+def total(found: QuerySet[Payment]) -> tuple[int, Decimal, Decimal]:
+    """How many, and what they come to: for the workers, and fees."""
+    sums = found.order_by().aggregate(n=Count("pk"), amount=Sum("amount"), fee=Sum("fee"))
+    return sums["n"], Decimal(sums["amount"] or 0), Decimal(sums["fee"] or 0)
+
+
 def ledger(study: Study) -> Iterator[dict[str, Any]]:
     """Every sum with its state, oldest first."""
     rows = Payment.objects.filter(study=study).select_related("worker", "intent", "visit", "batch").order_by("pk")
     for row in rows.iterator(chunk_size=1000):
         remote_id = row.intent.remote_id if row.intent else ""
         yield {
+            "id": row.pk,
             "kind": row.kind,
             "worker": row.visit.remote_worker if row.visit else row.worker.code,
             "amount": f"{row.amount:.2f}",
@@ -266,6 +309,31 @@ def ledger(study: Study) -> Iterator[dict[str, Any]]:
             "reason": row.reason,
             "at": row.created_at.isoformat(),
         }
+
+
+RECEIPT = ("worker", "marketplace id", "kind", "amount", "fee", "state", "batch", "reference", "reason", "by", "at")
+
+
+def receipts(study: Study) -> Iterator[tuple[Any, ...]]:
+    """RECEIPT, then a row for every sum, oldest first; who it went to by running code."""
+    yield RECEIPT
+    numbers = dict(study.enrolments.values_list("worker", "number"))
+    rows = Payment.objects.filter(study=study).select_related("intent", "visit", "batch").order_by("pk")
+    for row in rows.iterator(chunk_size=1000):
+        reference = (row.intent and row.intent.remote_id) or (row.visit and row.visit.assignment_id) or ""
+        yield (
+            running_code(numbers[row.worker_id]) if row.worker_id in numbers else "",
+            row.visit.remote_worker if row.visit else "",
+            row.kind,
+            f"{row.amount:.2f}",
+            f"{row.fee:.2f}",
+            row.state,
+            row.batch.number if row.batch else "",
+            reference,
+            row.reason,
+            row.by,
+            (row.settled_at or row.created_at).isoformat(timespec="seconds"),
+        )
 
 
 def totals(study: Study) -> dict[str, Decimal]:
@@ -367,6 +435,13 @@ def _bonus_refused(intent: Intent, sentence: str, at: datetime) -> None:
     settle(_payment(intent), State.VOID, [State.ASKED], at=at)
 
 
+def _bonus_again(intent: Intent, at: datetime) -> None:
+    """It is owed once more. Raises OverBudget."""
+    payment = _payment(intent)
+    spending.reserve(intent.study, payment.amount + payment.fee)
+    Payment.objects.filter(pk=payment.pk, state=State.VOID).update(state=State.ASKED, settled_at=None)
+
+
 def unsettled(study: Study) -> QuerySet[Payment]:
     """What a person should look at."""
     odd = Q(state=State.ATTENTION) | Q(intent__state__in=[Intent.State.FAILED, Intent.State.PARKED])
@@ -379,6 +454,12 @@ intents.KINDS |= {
     "override": Kind(send=_approve, look=_is_approved, done=_approved, refused=_needs_a_look, parked=_parked),
     "reject": Kind(send=_reject, look=_is_rejected, done=_rejected, refused=_needs_a_look, parked=_parked),
     "bonus": Kind(
-        send=_bonus, look=_find_bonus, done=_approved, refused=_bonus_refused, parked=_parked, has_token=True
+        send=_bonus,
+        look=_find_bonus,
+        done=_approved,
+        refused=_bonus_refused,
+        parked=_parked,
+        again=_bonus_again,
+        has_token=True,
     ),
 }

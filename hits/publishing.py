@@ -1,5 +1,6 @@
 """Plan, publish, pause, extend and end HITs. A HIT sells seats of one stage; what fills them is leased later."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -9,9 +10,10 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Max, Q, QuerySet, Sum
+from django.db.models import F, Max, Q, Sum
 from django.urls import reverse
 
+from annotation import limits
 from annotation.events import SYSTEM, event, record
 from annotation.models import Item, Sitting, Study
 from hits import intents, places, pricing, qualifications, requirements, spending
@@ -109,6 +111,20 @@ def plan(study: Study, terms: Terms, *, balance: Decimal | None = None) -> Plan:
     return Plan(len(seats), terms.sittings, rewards, fees, rewards + fees, balance, left)
 
 
+def plan_more(batch: Batch, sittings: int) -> Plan:
+    """What so many more sittings on the same terms would cost. Raises BadTerms."""
+    _check_more(sittings)
+    rewards, fees = batch.reward * sittings, batch.fee * sittings
+    free = spending.left(batch.study)
+    left = None if free is None else free - rewards - fees
+    return Plan(len(sizes(sittings, batch.per_hit)), sittings, rewards, fees, rewards + fees, None, left)
+
+
+def _check_more(sittings: int) -> None:
+    if not 1 <= sittings <= MOST_SITTINGS:
+        raise BadTerms(f"The sittings must be from 1 to {MOST_SITTINGS:,}; it was {sittings:,}.")
+
+
 def publish(study: Study, terms: Terms, *, by: str, at: datetime) -> Batch:
     """Commit to a batch: its HITs and an intent for each, in one transaction; Celery publishes them.
 
@@ -178,8 +194,7 @@ def top_up(batch: Batch, sittings: int, *, by: str, at: datetime) -> None:
     can never have more (MTURK.md 2). Raises BadTerms, OverBudget, NotNow.
     """
     places.check(batch.place)
-    if not 1 <= sittings <= MOST_SITTINGS:
-        raise BadTerms(f"The sittings must be from 1 to {MOST_SITTINGS:,}; it was {sittings:,}.")
+    _check_more(sittings)
     with transaction.atomic():
         spending.reserve(batch.study, batch.cost * sittings)
         locked = Batch.objects.select_for_update(of=("self",)).get(pk=batch.pk)
@@ -278,45 +293,52 @@ def _decide_expiry(hit: Hit, until: datetime, *, by: str, at: datetime) -> None:
 
 def still_needed(study: Study, stage: str) -> int | None:
     """Sittings that fill the stage's open seats; None while items of other stages may still open more."""
-    if _may_open_more(study, stage):
-        return None
-    return ceil(_open_seats(study, stage) / int(study.options["items_per_sitting"]))
+    seats = _open_seats(study)
+    return None if any(other != stage for other in seats) else ceil(seats[stage] / _size(study))
 
 
-def missing(study: Study, stage: str) -> int:
-    """Sittings to offer beside those that are offered, so that all open seats of the stage are filled.
+def missing(study: Study) -> dict[str, int]:
+    """By stage, sittings to offer beside those that are offered, so that all open seats are filled.
 
-    While more may come from other stages, only full sittings: one that is not full costs as much.
+    While more may come from earlier stages, only full sittings: one that is not full costs as much.
     """
-    full, rest = divmod(_open_seats(study, stage), int(study.options["items_per_sitting"]))
-    needed = full + bool(rest and not _may_open_more(study, stage))
-    return max(0, needed - _offered(study, stage))
+    seats, offered, size = _open_seats(study), _offered(study), _size(study)
+    found, may_come = {}, False
+    for name in (stage.name for stage in study.protocol.stages):
+        full, rest = divmod(seats[name], size)
+        found[name] = max(0, full + bool(rest and not may_come) - offered[name])
+        may_come = may_come or name in seats
+    return found
 
 
-def _work(study: Study) -> QuerySet[Item]:
-    return Item.objects.filter(study=study, role=Item.Role.WORK, state=Item.State.OPEN)
+def _size(study: Study) -> int:
+    """Items of work in one sitting: fewer where one person may not do so many in all."""
+    limit, size = limits.most(study), int(study.options["items_per_sitting"])
+    return size if limit is None else max(1, min(size, limit))
 
 
-def _may_open_more(study: Study, stage: str) -> bool:
-    return _work(study).exclude(stage=stage).exists()
+def _open_seats(study: Study) -> Counter[str]:
+    """By stage; a stage is there if an item waits in it."""
+    waiting = Item.objects.filter(study=study, role=Item.Role.WORK, state=Item.State.OPEN).order_by()
+    return Counter(dict(waiting.values_list("stage").annotate(sum=Sum("open_seats"))))
 
 
-def _open_seats(study: Study, stage: str) -> int:
-    return _work(study).filter(stage=stage).aggregate(sum=Sum("open_seats"))["sum"] or 0
-
-
-def _offered(study: Study, stage: str) -> int:
-    """Sittings that are for sale. One that somebody took, and whose seats are taken with it, counts as unsold until
+def _offered(study: Study) -> Counter[str]:
+    """Sittings for sale by stage. One that somebody took, and whose seats are taken with it, counts as unsold until
     the marketplace confirms it; it is for sale no more.
     """
-    offered = Hit.objects.filter(batch__study=study, batch__stage=stage, batch__state=Batch.State.OPEN)
-    offered = offered.filter(state__in=LIVE).exclude(state=Hit.State.ENDING)
-    unsold = offered.aggregate(sum=Sum("unsold"))["sum"] or 0
-    held = Visit.objects.filter(hit__in=offered, state__in=[Visit.State.OPEN, Visit.State.LEFT], payments=None)
-    held = held.filter(
-        sitting__purpose=Sitting.Purpose.WORK, sitting__state__in=[Sitting.State.LEASED, Sitting.State.SUBMITTED]
+    offered = Hit.objects.filter(batch__study=study, batch__state=Batch.State.OPEN, state__in=LIVE)
+    offered = offered.exclude(state=Hit.State.ENDING).order_by()
+    held = Visit.objects.filter(
+        hit__in=offered,
+        state__in=[Visit.State.OPEN, Visit.State.LEFT],
+        payments=None,
+        sitting__purpose=Sitting.Purpose.WORK,
+        sitting__state__in=[Sitting.State.LEASED, Sitting.State.SUBMITTED],
     )
-    return unsold - held.count()
+    found = Counter(dict(offered.values_list("batch__stage").annotate(sum=Sum("unsold"))))
+    found.subtract(Counter(held.values_list("hit__batch__stage", flat=True)))
+    return found
 
 
 def follow(batch: Batch, *, at: datetime) -> int:
@@ -324,7 +346,7 @@ def follow(batch: Batch, *, at: datetime) -> int:
     needed = still_needed(batch.study, batch.stage)
     if needed is None or batch.state != Batch.State.OPEN:
         return 0
-    surplus = _offered(batch.study, batch.stage) - needed
+    surplus = _offered(batch.study)[batch.stage] - needed
     ended = 0
     # The last ones first: the earlier HITs are the ones people have in their hands.
     for hit in batch.hits.filter(state=Hit.State.OPEN, unsold__gt=0).select_related("batch__study").order_by("-number"):
@@ -396,6 +418,15 @@ def _not_created(intent: Intent, sentence: str, at: datetime) -> None:
     Hit.objects.filter(intents=intent).update(state=Hit.State.FAILED, unsold=0)
 
 
+def _plan_again(intent: Intent, at: datetime) -> None:
+    """A HIT that was refused is bought anew. Raises NotNow, OverBudget."""
+    hit = Hit.objects.select_related("batch__study").get(intents=intent)
+    if hit.batch.state == Batch.State.CLOSED:
+        raise NotNow("This batch has ended; publish a new one.")
+    spending.reserve(hit.batch.study, hit.batch.cost * hit.seats)
+    Hit.objects.filter(pk=hit.pk, state=Hit.State.FAILED).update(state=Hit.State.PLANNED, unsold=F("seats"))
+
+
 def _set_expiry(intent: Intent, mturk: MTurkClient) -> str:
     if not _is_newest(intent):
         return ""  # it was decided anew since
@@ -454,7 +485,7 @@ def _deleted(intent: Intent, at: datetime) -> None:
 
 
 intents.KINDS |= {
-    "create": Kind(send=_create, look=_find, done=_created, refused=_not_created, has_token=True),
+    "create": Kind(send=_create, look=_find, done=_created, refused=_not_created, again=_plan_again, has_token=True),
     "expiry": Kind(send=_set_expiry, look=_expiry_set, done=_expires),
     "delete": Kind(send=_delete, look=_is_deleted, done=_deleted),
 }

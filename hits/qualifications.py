@@ -150,7 +150,7 @@ def _grant(intent: Intent, mturk: MTurkClient) -> str:
 
 
 def _before(intent: Intent) -> QuerySet[Intent]:
-    """Earlier decisions about the same grant that have no end yet: the marketplace must hear the newest last."""
+    """Earlier decisions about the same grant without an end: the last word at the marketplace must be the newest."""
     same = Intent.objects.filter(kind="grant", study=intent.study_id, params__grant=intent.params["grant"])
     return same.filter(closed_at=None, pk__lt=intent.pk)
 

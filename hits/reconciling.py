@@ -82,9 +82,13 @@ def look_at(hit: Hit, mturk: MTurkClient, *, at: datetime) -> Counter[str]:
     """Take in all submitted work of a HIT, and note when it is over. Raises MTurkError; what was read by then stays."""
     found: Counter[str] = Counter(hits=1)
     is_over = hit.over_at is not None and at > hit.over_at + GRACE
+    known = _known(hit)
     try:
         for remote in mturk.assignments_of(hit.hit_id or ""):
-            found += take_in(remote, hit, at=at)
+            if known.get((remote.assignment_id, remote.worker_id)) == remote.status:
+                found["assignments"] += 1
+            else:
+                found += take_in(remote, hit, at=at)
     except NotThere:  # not yet, or not any more
         found["missing"] += 1
     found["unclaimed"] += _give_up(hit, at=at)
@@ -92,6 +96,16 @@ def look_at(hit: Hit, mturk: MTurkClient, *, at: datetime) -> Counter[str]:
         _end(hit, mturk, at=at)
     _look_again(hit, at)
     return found
+
+
+def _known(hit: Hit) -> dict[tuple[str, str], str]:
+    """Status of those of the HIT's assignments that were judged and decided about: seen again so, nothing follows."""
+    judged = hit.visits.filter(state__in=[State.CONFIRMED, State.QUARANTINED], payments__kind=Payment.Kind.REWARD)
+    decided = judged.exclude(payments__kind=Payment.Kind.REWARD, payments__state=Payment.State.DUE)
+    if hit.batch.approval == Batch.Approval.BY_HAND:
+        decided = judged
+    rows = decided.values_list("assignment_id", "remote_worker", "remote")
+    return {(assignment, worker): remote for assignment, worker, remote in rows}
 
 
 def confirm(visit: Visit, mturk: MTurkClient, *, at: datetime) -> bool:

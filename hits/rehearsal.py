@@ -26,7 +26,20 @@ from annotation.errors import Refusal
 from annotation.models import Annotation, Assignment, Enrolment, Event, Item, Qualification, Revocation, Sitting, Study
 from annotation.protocols.base import Protocol
 from hits import forecast, payments, places, pricing, publishing, spending, sweeping, throwaway, wages
-from hits.cast import DAY, HOUR, MEDIAN_SECONDS, MINUTE, OPENING, Kind, Timeline, cast, there_from
+from hits.cast import (
+    DAY,
+    HOUR,
+    MEDIAN_SECONDS,
+    MINUTE,
+    OPENING,
+    Kind,
+    Timeline,
+    after_refusals,
+    cast,
+    day_of,
+    there_from,
+    tomorrow,
+)
 from hits.crowd import Outcome, Site, Task, Visited, Worker
 from hits.errors import BadTerms
 from hits.forecast import Bought
@@ -131,6 +144,7 @@ def rewards_of(study: Study, reward: Decimal | None, stage_rewards: Mapping[str,
 def play(folder: Path, *, progress: Progress = lambda done, total: None) -> dict[str, Any]:
     """The rehearsal itself. Raises NotACopy outside of a folder that `rehearse` made."""
     throwaway.check(folder)
+    throwaway.end_with_starter()
     copy = json.loads((folder / throwaway.STUDY).read_text(encoding="utf-8"))
     study = throwaway.load(copy, by=BY, at=timezone.now())
     keys = _told("requester", BY, "--deposit", "1000000.00")
@@ -223,8 +237,10 @@ class Rehearsal:
 
     def ended(self, worker: Worker, visited: Visited) -> None:
         self.outcomes[visited.outcome] += 1
+        worker.refusals += 1
         if visited.outcome == Outcome.SUBMITTED:
-            self.last_answer = self.time.now
+            self.last_answer, worker.refusals = self.time.now, 0
+            worker.on[day_of(worker.person, self.time.now)] += 1
             self.sweep()
         if visited.sitting is not None:
             lease = float(self.study.options["lease_minutes"]) * MINUTE
@@ -233,8 +249,15 @@ class Rehearsal:
             duration = Terms.duration_minutes * MINUTE
             self.time.after(duration, partial(self.run_out, worker, visited.assignment))
         if not worker.is_gone:
-            rests = PAUSE if visited.outcome == Outcome.SUBMITTED else TRIES_AGAIN
-            self.time.at(there_from(worker.person, self.time.now + rests), partial(self.search, worker))
+            self.time.at(self.back(worker), partial(self.search, worker))
+
+    def back(self, worker: Worker) -> float:
+        """When they look for the next HIT."""
+        person, now = worker.person, self.time.now
+        if worker.refusals:
+            return there_from(person, now + after_refusals(worker.refusals))
+        is_enough = worker.on[day_of(person, now)] >= person.a_day
+        return tomorrow(person, now) if is_enough else there_from(person, now + PAUSE)
 
     def lapse(self, sitting: int) -> None:
         """The lease of a sitting that somebody left runs out."""
@@ -320,7 +343,7 @@ class Rehearsal:
     def supply(self, now: datetime) -> None:
         """Offer the sittings that are missing: at first all of the first stage, later what others and rules opened."""
         for stage in self.stages:
-            missing = publishing.missing(self.study, stage)
+            missing = publishing.missing(self.study)[stage]
             if not missing:
                 continue
             batch = self.batches.get(stage)
@@ -391,9 +414,16 @@ class Rehearsal:
 
     def bought(self) -> list[Bought]:
         revoked = set(self.revoked().values_list("worker", flat=True))
-        rows = Payment.objects.filter(study=self.study).select_related("batch").order_by("pk")
+        rows = Payment.objects.filter(study=self.study).select_related("batch", "sitting").order_by("pk")
         return [
-            Bought(row.batch.stage if row.batch else "", row.kind, row.amount, row.fee, row.worker_id in revoked)
+            Bought(
+                row.batch.stage if row.batch else "",
+                row.kind,
+                row.amount,
+                row.fee,
+                is_test=bool(row.sitting and row.sitting.purpose == Sitting.Purpose.TEST),
+                is_wasted=row.worker_id in revoked,
+            )
             for row in rows
         ]
 
@@ -451,8 +481,9 @@ class Rehearsal:
         crowd = ", ".join(f"{kinds[kind]} {kind}" for kind in Kind)
         lines = [
             f"The crowd is {crowd}; an answer takes {MEDIAN_SECONDS:g} s in the median, more or less by person.",
-            "Everybody comes for some minutes to four hours on most days, in time zones of their own; they find the "
-            "study within some ten hours. Days are counted on this made-up schedule, not measured.",
+            "Everybody comes for some minutes to four hours on most days, in time zones of their own, and does some "
+            "three sittings a day (sloppy people more); they find the study within some ten hours. Days are counted on "
+            "this made-up schedule, not measured.",
             f"The team looks every {LOOKS / HOUR:g} hours, from {OPENING} o'clock on the first day: it revokes whom a "
             "rule proposes, has their work collected again, and offers what is missing.",
             "Everything is collected from the beginning. Revoked people are paid for what they did.",

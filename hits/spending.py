@@ -1,7 +1,9 @@
 """What a study has spent and may still have to pay, beside what it may spend."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
 from django.db import transaction
 from django.db.models import DecimalField, ExpressionWrapper, F, Sum
@@ -13,7 +15,33 @@ from hits.models import Budget, Hit, Payment
 
 GONE = (Payment.State.REJECTED, Payment.State.VOID)
 SELLING = (Hit.State.PLANNED, Hit.State.OPEN, Hit.State.ENDING)
-MOST = Decimal(99_999_999)
+MOST, MOST_HOURLY = Decimal(99_999_999), Decimal(1000)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Dollars. budget, left: None where no budget is set. target_hourly: the wage the team wants people to earn."""
+
+    budget: Decimal | None
+    committed: Decimal
+    target_hourly: Decimal | None
+
+    @property
+    def left(self) -> Decimal | None:
+        return None if self.budget is None else self.budget - self.committed
+
+    def as_dict(self) -> dict[str, Any]:
+        found = {**vars(self), "left": self.left}
+        return {name: None if value is None else f"{value:.2f}" for name, value in found.items()}
+
+
+def standing(study: Study) -> Standing:
+    budget = Budget.objects.filter(study=study).first()
+    return Standing(
+        None if budget is None else budget.amount,
+        committed(study),
+        None if budget is None else budget.target_hourly,
+    )
 
 
 def committed(study: Study) -> Decimal:
@@ -40,9 +68,14 @@ def reserve(study: Study, amount: Decimal) -> None:
 
     Raises OverBudget.
     """
+    hold(study)
+    check(study, amount)
+
+
+def hold(study: Study) -> None:
+    """Lock what the study may spend. In the caller's transaction."""
     Budget.objects.get_or_create(study=study)
     Budget.objects.select_for_update().get(study=study)
-    check(study, amount)
 
 
 def check(study: Study, amount: Decimal) -> None:
@@ -59,3 +92,13 @@ def set_budget(study: Study, amount: Decimal | None, *, by: str, at: datetime) -
         raise BadTerms(f"A budget is from 0 to {MOST:,} dollars; it was {amount}.")
     Budget.objects.update_or_create(study=study, defaults={"amount": amount, "changed_by": by, "changed_at": at})
     record([event(study, "budget set", by=by, at=at, amount=str(amount))])
+
+
+@transaction.atomic
+def set_target(study: Study, hourly: Decimal | None, *, by: str, at: datetime) -> None:
+    """The wage, in dollars an hour of active time, beside which people's pay is shown. Raises BadTerms."""
+    if hourly is not None and not 0 < hourly <= MOST_HOURLY:
+        raise BadTerms(f"The wage is dollars for an hour, above 0 and at most {MOST_HOURLY}; it was {hourly}.")
+    changed = {"target_hourly": hourly, "changed_by": by, "changed_at": at}
+    Budget.objects.update_or_create(study=study, defaults=changed)
+    record([event(study, "target wage set", by=by, at=at, hourly=str(hourly))])

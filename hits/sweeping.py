@@ -11,7 +11,7 @@ from annotation.errors import Refusal
 from annotation.models import Study
 from hits import intents, payments, places, publishing, qualifications, reconciling
 from hits.client import MTurkError, MTurkUnavailable
-from hits.models import Batch, Visit
+from hits.models import Batch
 
 
 def carry_out(*, tell: Callable[[], None] = lambda: None) -> None:
@@ -59,11 +59,6 @@ def reconcile(study: Study, *, tell: Callable[[], None] = lambda: None) -> Count
     found += follow(study, place, at=timezone.now())
     intents.drain(mturk, place, parallel=settings.MTURK_PARALLEL)
     return found
-
-
-def confirm_soon(visit: Visit, *, at: datetime) -> None:
-    """A form has left: look at its HIT with the next sweep."""
-    type(visit.hit).objects.filter(pk=visit.hit_id).update(look_at=at)
 
 
 def _place() -> str | None:

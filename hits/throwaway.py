@@ -8,6 +8,7 @@ import os
 import secrets
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -84,6 +85,16 @@ def check(folder: Path) -> None:
     """Raises NotACopy unless this process works in a folder that is thrown away."""
     if Path(settings.DATABASES["default"]["NAME"]) != folder / DATABASE or not (folder / STUDY).exists():
         raise NotACopy
+
+
+def end_with_starter() -> None:
+    """Stop this process once its standard input ends, as `run` starts it: however whoever started it is gone."""
+
+    def wait() -> None:
+        sys.stdin.read()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 # --- Processes ---------------------------------------------------------------------------------------

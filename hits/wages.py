@@ -11,13 +11,14 @@ from statistics import median
 from typing import BinaryIO
 
 from django.conf import settings
-from django.db.models import Sum
+from django.db import transaction
+from django.db.models import Count, Sum
 
 from annotation.models import Annotation, Enrolment, Study, Worker
 from annotation.models.workers import running_code
 from annotation.reading import BadFile
 from hits import payments, pricing, spending
-from hits.errors import BadTerms
+from hits.errors import BadTerms, NotNow
 from hits.models import Payment
 
 State = Payment.State
@@ -26,12 +27,22 @@ EARNED = (State.DUE, State.ASKED, State.PAID, State.ATTENTION)
 
 @dataclass(frozen=True)
 class Wage:
-    """Of one worker: seconds of active time in finished work, and dollars earned, paid or on their way."""
+    """Of one worker: seconds of active time in finished work, and dollars earned, paid or on their way.
+
+    sittings: rewards earned. paid: of what was earned, what is surely theirs by now.
+    """
 
     worker: Worker
     code: str
     seconds: int
     earned: Decimal
+    number: int = 0
+    sittings: int = 0
+    paid: Decimal = Decimal(0)
+
+    @property
+    def hours(self) -> float:
+        return self.seconds / 3600
 
     @property
     def hourly(self) -> Decimal | None:
@@ -41,14 +52,27 @@ class Wage:
 def wages(study: Study) -> list[Wage]:
     """Of everybody who earned something, in the order of their running codes."""
     earned: dict[int, Decimal] = defaultdict(Decimal)
-    for worker, amount in Payment.objects.filter(study=study, state__in=EARNED).values_list("worker", "amount"):
+    paid: dict[int, Decimal] = defaultdict(Decimal)
+    sittings: Counter[int] = Counter()
+    sums = Payment.objects.filter(study=study, state__in=EARNED).order_by().values_list("worker", "kind", "state")
+    for worker, kind, state, count, amount in sums.annotate(n=Count("pk"), sum=Sum("amount")):
         earned[worker] += amount
+        paid[worker] += amount if state == State.PAID else 0
+        sittings[worker] += count if kind == Payment.Kind.REWARD else 0
     counted = Annotation.objects.filter(study=study, worker__in=earned).exclude(uncounted="practice")
     seconds = dict(counted.order_by().values_list("worker").annotate(sum=Sum("active_seconds")))
-    enrolled = Enrolment.objects.filter(study=study, worker__in=earned).select_related("worker").order_by("number")
+    enrolled = Enrolment.objects.filter(study=study, worker__in=earned).select_related("worker__market")
     return [
-        Wage(row.worker, running_code(row.number), seconds.get(row.worker_id) or 0, earned[row.worker_id])
-        for row in enrolled
+        Wage(
+            row.worker,
+            running_code(row.number),
+            seconds.get(row.worker_id) or 0,
+            earned[row.worker_id],
+            row.number,
+            sittings[row.worker_id],
+            paid[row.worker_id],
+        )
+        for row in enrolled.order_by("number")
     ]
 
 
@@ -87,14 +111,15 @@ def topups(study: Study, target: Decimal) -> list[Draft]:
     """
     if not 0 < target <= 1000:
         raise BadTerms(f"The wage is dollars for an hour, above 0 and at most 1000; it was {target}.")
+    topped = Payment.objects.filter(study=study, kind=Payment.Kind.TOPUP).order_by().values_list("worker")
+    before = dict(topped.annotate(n=Count("pk")))
     drafts = []
     for wage in wages(study):
         missing = (target * wage.seconds / 3600 - wage.earned).quantize(pricing.CENT, ROUND_UP)
         if missing <= 0:
             continue
-        before = Payment.objects.filter(study=study, worker=wage.worker, kind=Payment.Kind.TOPUP).count()
         reason = f"Topped up to ${target:.2f} for an hour of active time."
-        key = f"topup {study.pk} {wage.worker.pk} {before + 1}"
+        key = f"topup {study.pk} {wage.worker.pk} {before.get(wage.worker.pk, 0) + 1}"
         drafts.append(Draft(wage.worker, wage.code, missing, reason, key, Payment.Kind.TOPUP))
     return drafts
 
@@ -142,11 +167,16 @@ def _rows(file: BinaryIO) -> Iterator[tuple[int, Mapping[str, str]]]:
         text = file.read().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise BadFile("The file is not UTF-8 text. Save it as CSV (UTF-8).") from None
+    if "\x00" in text:
+        raise BadFile("The file holds NUL characters, which no text has.")
     reader = csv.DictReader(text.splitlines())
     if missing := [name for name in COLUMNS if name not in (reader.fieldnames or [])]:
         raise BadFile(f"The first line must name the columns {', '.join(COLUMNS)}; {', '.join(missing)} is missing.")
-    for row in reader:
-        yield reader.line_num, {name: row.get(name) or "" for name in COLUMNS}
+    try:
+        for row in reader:
+            yield reader.line_num, {name: row.get(name) or "" for name in COLUMNS}
+    except csv.Error as error:
+        raise BadFile(f"line {reader.line_num}: this is not CSV ({error}).") from None
 
 
 def _workers(study: Study) -> dict[str, Enrolment]:
@@ -169,9 +199,19 @@ def cost(drafts: Sequence[Draft]) -> Decimal:
 
 
 def decide(study: Study, drafts: Sequence[Draft], *, by: str, at: datetime) -> int:
-    """Decide all of them, or, where the budget does not reach, none; returns how many are new. Raises OverBudget."""
-    fresh = new_ones(drafts)
-    spending.check(study, cost(fresh))
-    for draft in fresh:
-        payments.offer(study, draft.worker, draft.kind, draft.amount, draft.reason, key=draft.key, by=by, at=at)
+    """Decide all of them or none; returns how many are new. Raises OverBudget, and NotNow for who cannot be paid.
+
+    Locks the study's budget.
+    """
+    with transaction.atomic():
+        spending.hold(study)
+        fresh = new_ones(drafts)
+        if fresh:
+            spending.check(study, cost(fresh))
+        for draft in fresh:
+            terms = (draft.kind, draft.amount, draft.reason)
+            try:
+                payments.offer(study, draft.worker, *terms, key=draft.key, by=by, at=at)
+            except NotNow as refusal:
+                raise NotNow(f"{draft.code}: {refusal.sentence} Nobody was paid.") from None
     return len(fresh)

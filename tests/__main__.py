@@ -1,12 +1,13 @@
 """Run every check and test: `make test`, or a part of it: `make test ARGS="tests/annotation -k lease"`.
 
-The tests run on SQLite, and those that use the database once more on PostgreSQL, where the races run too.
+The tests run on SQLite, and beside that, those that use the database once more on PostgreSQL, where the races run too.
 """
 
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
@@ -18,6 +19,7 @@ CHECKS = (
     ("ruff", "format", "--check", "--output-format=concise", "."),
     ("mypy",),
 )
+PYTEST = ("-m", "pytest", "-q", "-ra", "--durations=15", "--durations-min=0.5")
 NOTHING_COLLECTED = 5
 
 
@@ -48,18 +50,45 @@ def tests(arguments: Sequence[str], up: ExitStack, missing: Sequence[system.Prog
     if system.REDIS not in missing:
         os.environ["TEST_REDIS_URL"] = up.enter_context(services.redis_server())
     if system.POSTGRES in missing:
-        yield from pytest("SQLite", arguments)
-        return
-    yield from pytest("SQLite", ["-m", "not postgres", *arguments])
-    os.environ["DATABASE_URL"] = up.enter_context(services.postgres())
-    yield from pytest("PostgreSQL", ["-m", "database and not sqlite and not journey", *arguments])
+        codes = {"SQLite": run(*PYTEST, *arguments)}
+    else:
+        theirs = {"DATABASE_URL": up.enter_context(services.postgres())}
+        if system.REDIS not in missing:
+            theirs["TEST_REDIS_URL"] = up.enter_context(services.redis_server())
+        beside = Beside(*PYTEST, "-m", "database and not sqlite and not journey", *arguments, **theirs)
+        up.enter_context(beside)
+        codes = {"SQLite": run(*PYTEST, "-m", "not postgres", *arguments), "PostgreSQL": beside.wait()}
+    for database, code in codes.items():
+        if code and not (code == NOTHING_COLLECTED and arguments):
+            yield f"tests on {database}"
 
 
-def pytest(database: str, arguments: Sequence[str]) -> Iterator[str]:
-    print(f"\nTests on {database}", flush=True)
-    code = run("-m", "pytest", "-q", "-ra", "--durations=15", "--durations-min=0.5", *arguments)
-    if code and not (code == NOTHING_COLLECTED and arguments):
-        yield f"tests on {database}"
+class Beside:
+    """A Python that runs while another does; what it says is kept until it is waited for. Leaving stops it."""
+
+    def __init__(self, *arguments: str, **environment: str) -> None:
+        self.arguments, self.environment = arguments, {**os.environ, **environment}
+
+    def __enter__(self) -> "Beside":
+        self.said = tempfile.TemporaryFile("w+")
+        command, output = [sys.executable, *self.arguments], {"stdout": self.said, "stderr": self.said}
+        # Its own session: Ctrl-C reaches us, and we stop it.
+        self.child = subprocess.Popen(command, env=self.environment, start_new_session=True, **output)
+        return self
+
+    def wait(self) -> int:
+        """Until it has ended; prints what it said, and returns its exit code."""
+        print("\n$ python", *self.arguments, flush=True)
+        code = self.child.wait()
+        self.said.seek(0)
+        print(self.said.read(), end="", flush=True)
+        return code
+
+    def __exit__(self, *_: object) -> None:
+        if self.child.poll() is None:
+            self.child.send_signal(signal.SIGINT)
+        self.child.wait()
+        self.said.close()
 
 
 def run(*arguments: str) -> int:

@@ -15,7 +15,7 @@ MAP = """
 annotation            -> annotation.protocols
 annotation.protocols  ->
 config                -> annotation
-hits                  -> annotation
+hits                  -> annotation, annotation.protocols, validation
 marketplace           ->
 validation            -> annotation, annotation.protocols
 """

@@ -26,7 +26,7 @@ def start(line):
 
 children = {name: start(line) for name, line in LINES.items()}
 print(*children.values(), flush=True)
-keeper.take_over(children, grace=0.5)
+keeper.take_over(children, grace=0.1)
 """
 
 

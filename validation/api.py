@@ -4,29 +4,21 @@ A worker's token sees only its own numbers, at `me`.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from django.http import JsonResponse
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import api_view, authentication_classes
-from rest_framework.exceptions import NotFound, ParseError, PermissionDenied
+from rest_framework.exceptions import NotFound, ParseError
 from rest_framework.request import Request
 
 from annotation import jobs, revocation
-from annotation.authentication import TokenAuthentication
 from annotation.models import Event, Revocation, Study, Worker
-from annotation.staff import StaffAuthentication
-from annotation.views.pages import RESEARCHER
+from annotation.staff import BOTH, STRANGE, actor, study_of, user_of
 from validation import audit, people, quality, recollection, serializers
 
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
-
-BOTH = [StaffAuthentication, TokenAuthentication]
 MOST = 1_000  # events in one answer
-STRANGE = "There is no study “{}”, or you are not in its team."
-FOR_STAFF = "This is for the study's team. Your own numbers are at “me”."
 
 
 @extend_schema(**serializers.LIST_WORKERS)
@@ -34,7 +26,7 @@ FOR_STAFF = "This is for the study's team. Your own numbers are at “me”."
 @authentication_classes(BOTH)
 def workers(request: Request, slug: str) -> JsonResponse:
     """Everybody in the study with their numbers."""
-    study = _study(request, slug)
+    study = study_of(request, slug)
     return JsonResponse({"workers": [person.as_dict() for person in people.people_of(study)]})
 
 
@@ -42,7 +34,7 @@ def workers(request: Request, slug: str) -> JsonResponse:
 @api_view(["GET"])
 @authentication_classes(BOTH)
 def worker(request: Request, slug: str, worker: str) -> JsonResponse:
-    return JsonResponse(_numbers(_study(request, slug), worker))
+    return JsonResponse(_numbers(study_of(request, slug), worker))
 
 
 @extend_schema(**serializers.SHOW_ME)
@@ -67,14 +59,14 @@ def _numbers(study: Study, worker: str) -> dict[str, Any]:
 @authentication_classes(BOTH)
 def revoke(request: Request, slug: str, worker: str) -> JsonResponse:
     """End a worker's work, and do with what is finished what `work` says; with `dry_run`, say what that would do."""
-    study = _study(request, slug, acts=True)
+    study = study_of(request, slug, acts=True)
     given = _body(request, {"reason": str, "work": str}, {"dry_run": bool})
     if given["work"] not in Revocation.Work.values:
         raise ParseError(f"“work” is one of {', '.join(Revocation.Work.values)}.", "wrong_body")
     enrolment = people.find(study, worker)
     planned = recollection.preview(study, [enrolment], given["work"]).as_dict()
     if not given.get("dry_run"):
-        now, by = timezone.now(), _by(request)
+        now, by = timezone.now(), actor(request)
         done = revocation.revoke(enrolment, why=given["reason"], work=given["work"], by=by, at=now)
         revocation.apply_work(done, by=by, at=now)
     return JsonResponse({"worker": enrolment.running_code, "state": enrolment.state, "effect": planned})
@@ -84,9 +76,9 @@ def revoke(request: Request, slug: str, worker: str) -> JsonResponse:
 @api_view(["POST"])
 @authentication_classes(BOTH)
 def restore(request: Request, slug: str, worker: str) -> JsonResponse:
-    study = _study(request, slug, acts=True)
+    study = study_of(request, slug, acts=True)
     given, enrolment = _body(request, {"reason": str}, {}), people.find(study, worker)
-    revocation.restore(enrolment, by=_by(request), why=given["reason"], at=timezone.now())
+    revocation.restore(enrolment, by=actor(request), why=given["reason"], at=timezone.now())
     return JsonResponse({"worker": enrolment.running_code, "state": enrolment.state})
 
 
@@ -95,7 +87,7 @@ def restore(request: Request, slug: str, worker: str) -> JsonResponse:
 @authentication_classes(BOTH)
 def recollect(request: Request, slug: str) -> JsonResponse:
     """What a set of rules would exclude; without `dry_run` a job does it, and 202 names that."""
-    study = _study(request, slug, acts=True)
+    study = study_of(request, slug, acts=True)
     given = _body(request, {"rules": dict}, {"dry_run": bool, "reason": str})
     rules = recollection.read_rules(given["rules"])
     if not rules:
@@ -106,7 +98,7 @@ def recollect(request: Request, slug: str) -> JsonResponse:
     if given.get("dry_run"):
         return JsonResponse({"effect": planned, "job": None})
     options = {"rules": rules, "why": given.get("reason") or "Excluded by the study's rules."}
-    job = jobs.ask(study, "recollect", by=_user(request), at=now, options=options)
+    job = jobs.ask(study, "recollect", by=user_of(request), at=now, options=options)
     return JsonResponse({"effect": planned, "job": job.pk}, status=202)
 
 
@@ -115,7 +107,7 @@ def recollect(request: Request, slug: str) -> JsonResponse:
 @authentication_classes(BOTH)
 def events(request: Request, slug: str) -> JsonResponse:
     """The log, oldest first; `after` takes the id that ended the answer before."""
-    study = _study(request, slug)
+    study = study_of(request, slug)
     asked = request.query_params
     found = audit.search(study, {name: asked.get(name, "") for name in ("worker", "item", "what")}).order_by("pk")
     after = asked.get("after", "0")
@@ -126,28 +118,7 @@ def events(request: Request, slug: str) -> JsonResponse:
     return JsonResponse({"events": list(shown), "after": part[-1] if part else int(after)})
 
 
-# --- Who asks, and for what ------------------------------------------------------------------------
-
-
-def _study(request: Request, slug: str, *, acts: bool = False) -> Study:
-    """Raises PermissionDenied for workers and for who only looks, NotFound for everybody outside the team."""
-    if isinstance(request.user, Worker):
-        raise PermissionDenied(FOR_STAFF, "for_staff")
-    user = _user(request)
-    study = Study.objects.visible_to(user).filter(slug=slug).first()
-    if study is None:
-        raise NotFound(STRANGE.format(slug))
-    if acts and not (user.is_superuser or user.groups.filter(name=RESEARCHER).exists()):
-        raise PermissionDenied("You may look at this study, but not change it.", "for_researchers")
-    return study
-
-
-def _user(request: Request) -> "User":
-    return cast("User", request.user)
-
-
-def _by(request: Request) -> str:
-    return f"user:{_user(request).get_username()}"
+# --- What comes in ------------------------------------------------------------------------------------
 
 
 def _body(request: Request, needed: Mapping[str, type], optional: Mapping[str, type]) -> dict[str, Any]:

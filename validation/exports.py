@@ -44,7 +44,7 @@ def full_gold_rows(study: Study, *, keep_unresolved: bool = False) -> Iterator[R
     found = resolutions(study, keep_unresolved=keep_unresolved).select_related("item")
     for batch in batched(found.iterator(chunk_size=CHUNK), CHUNK):
         given: dict[int, list[Row]] = {resolution.item_id: [] for resolution in batch}
-        for item_id, *values in _annotations(study).filter(item__in=given).values_list("item_id", *COLUMNS):
+        for item_id, *values in leaving(study).filter(item__in=given).values_list("item_id", *COLUMNS):
             given[item_id].append(_annotation_row(values, codes))
         for resolution in batch:
             item = resolution.item
@@ -78,7 +78,7 @@ COLUMNS = (
 def annotation_rows(study: Study) -> Iterator[Row]:
     """One row per annotation, in the order they were taken, so that importing them takes them in the same order."""
     codes = running_codes(study)
-    values = _annotations(study).values_list(*COLUMNS)
+    values = leaving(study).values_list(*COLUMNS)
     rules = {"rules": study.declared_hash}
     return ({**_annotation_row(row, codes), **rules} for row in values.iterator(chunk_size=CHUNK))
 
@@ -91,16 +91,16 @@ def _iso(at: datetime | None) -> str | None:
 KEPT_HERE = [Annotation.Why.WITHDRAWN, *UNCOUNTED.values()]
 
 
-def _annotations(study: Study) -> QuerySet[Annotation]:
-    """Fillers leave with the rest where labels follow from them."""
+def leaving(study: Study) -> QuerySet[Annotation]:
+    """What may leave the server, in the order taken. Fillers leave with the rest where labels follow from them."""
     kept_here = [why for why in KEPT_HERE if not (why == Annotation.Why.FILLER and study.protocol.labelling)]
-    leaving = Annotation.objects.filter(study=study).exclude(uncounted__in=kept_here)
+    found = Annotation.objects.filter(study=study).exclude(uncounted__in=kept_here)
     # Of hidden items too: no label follows from what is unconfirmed.
-    return leaving.exclude(~Q(item__role=Item.Role.WORK), uncounted=Annotation.Why.UNCONFIRMED).order_by("pk")
+    return found.exclude(~Q(item__role=Item.Role.WORK), uncounted=Annotation.Why.UNCONFIRMED).order_by("pk")
 
 
 def count_annotations(study: Study) -> int:
-    return _annotations(study).count()
+    return leaving(study).count()
 
 
 def _annotation_row(values: Iterable[Any], codes: Mapping[int, str]) -> Row:

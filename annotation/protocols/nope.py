@@ -246,7 +246,7 @@ def read_row(row: Mapping[str, Any], role: str = "work") -> Item:
     """A sentence pair with its trigger, a filler with its expected label, or a trial with its range."""
     row = _renamed(row)
     payload = {"id": _ref(row), "hypothesis": _text(row, "hypothesis"), **_premise(row)}
-    known = {"id", "hypothesis", "premise", "speakers", *PARTS}
+    known = {"id", "hypothesis", "premise", "lines", "speakers", *PARTS}
     gold: dict[str, Any] | None
     if role in ("practice", "qualification"):
         gold = _range(row, tolerance=role == "qualification")
@@ -299,7 +299,8 @@ def _premise(row: Mapping[str, Any]) -> dict[str, Any]:
     if row.get("target") is None:
         if not isinstance(row.get("premise"), str):
             raise BadRow("'premise' is missing, or 'target' (with 'context1' and 'context2') in its place")
-        return {"premise": _text(row, "premise", needed=False)}
+        premise = _text(row, "premise", needed=False)
+        return {"premise": premise, "lines": _spoken(row)} if row.get("lines") else {"premise": premise}
     parts = {name: _text(row, name, needed=False) for name in PARTS}
     premise = " ".join(filter(None, parts.values()))
     speakers = row.get("speakers") or {}
@@ -307,6 +308,16 @@ def _premise(row: Mapping[str, Any]) -> dict[str, Any]:
         raise BadRow(f"'speakers' must name who says {', '.join(PARTS)}")
     lines = _lines(parts, {name: speakers.get(name, "").strip() for name in PARTS})
     return {"premise": premise, "lines": lines} if lines else {"premise": premise}
+
+
+def _spoken(row: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Lines as `_lines` made them, of a row that was ours before."""
+    lines = row["lines"]
+    if not isinstance(lines, list) or not all(
+        isinstance(line, Mapping) and line.keys() == {"speaker", "text"} for line in lines
+    ):
+        raise BadRow("'lines' must be a list of objects with 'speaker' and 'text'")
+    return [{name: _text(line, name, needed=name == "text") for name in ("speaker", "text")} for line in lines]
 
 
 def _lines(parts: Mapping[str, str], speakers: Mapping[str, str]) -> list[dict[str, str]]:

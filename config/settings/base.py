@@ -251,6 +251,8 @@ Limits: {API_RATE} requests for each worker, 60/min for each address without a t
     "ENUM_NAME_OVERRIDES": {
         "SittingState": "annotation.models.sittings.State",
         "WorkerState": "annotation.models.Enrolment.State",
+        "BatchState": "hits.models.Batch.State",
+        "PaymentState": "hits.models.Payment.State",
     },
 }
 

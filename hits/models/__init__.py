@@ -3,6 +3,7 @@
 from hits.models.batches import Batch, Hit, Visit
 from hits.models.intents import Call, Intent, Pace
 from hits.models.money import Budget, Payment
+from hits.models.once import Once
 from hits.models.people import Grant, MarketWorker, QualificationType
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "Hit",
     "Intent",
     "MarketWorker",
+    "Once",
     "Pace",
     "Payment",
     "QualificationType",

@@ -128,6 +128,7 @@ class Visit(models.Model):
     remote_worker: the id as claimed; worker: whom it stands for here. sitting: what they work on in this visit.
     state: what is proven. remote: the status at the marketplace, where it was seen there.
     reference: a code that leaves with the form, so that a submission can be told to come from our page.
+    seen_at: of a quarantined one, when a person had looked at it and left it so.
     """
 
     class State(models.TextChoices):
@@ -152,6 +153,7 @@ class Visit(models.Model):
     accepted_at = models.DateTimeField(null=True, blank=True)
     submitted_at = models.DateTimeField(null=True, blank=True)
     approves_at = models.DateTimeField(null=True, blank=True)
+    seen_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ["pk"]

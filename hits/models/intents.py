@@ -14,7 +14,9 @@ class Intent(models.Model):
     token: the request token of every try, and the mark by which lists find what it made.
     target: what it is about; the same kind and target is never decided twice.
     amount: dollars it commits at most, fees included. params: the rest of what the call says.
+    not_before: when it may be tried; while it is in flight, when its lease is over.
     unsure: a try was begun whose outcome is not known. sent_at: of the first of those.
+    again_at: when a person let a closed one be tried again. seen_at: when a person left it closed.
     """
 
     class State(models.TextChoices):
@@ -44,6 +46,8 @@ class Intent(models.Model):
     by = models.CharField(max_length=160)
     created_at = models.DateTimeField()
     closed_at = models.DateTimeField(null=True, blank=True)
+    again_at = models.DateTimeField(null=True, blank=True)
+    seen_at = models.DateTimeField(null=True, blank=True)
 
     was_unsure = False  # before the try that is being made
 

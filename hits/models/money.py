@@ -23,6 +23,7 @@ class Budget(models.Model):
     changed_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
+        permissions = [("spend", "May spend the money of the studies they are in the team of")]
         constraints = [
             models.CheckConstraint(condition=Q(amount=None) | Q(amount__gte=0), name="budget_is_not_negative")
         ]

@@ -63,7 +63,7 @@ def test_whatever_a_program_sends_the_schema_names_the_answer(case, header):
 @BOUNDED
 def test_so_it_is_with_ids_of_the_workers_own(case, header, sitting):
     held = sitting.assignments.first()
-    own = {"slug": sitting.study.slug, "id": held.pk if "assignments" in case.path else sitting.pk}
+    own = {"slug": sitting.study.slug, "number": 1, "id": held.pk if "assignments" in case.path else sitting.pk}
     case.path_parameters = {name: own.get(name, "W001") for name in case.path_parameters}
     with transaction.atomic():
         case.call_and_validate(headers=header, excluded_checks=[*RULES, negative_data_rejection])  # the id was mended

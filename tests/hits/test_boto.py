@@ -13,6 +13,7 @@ from botocore.stub import Stubber
 from hits.boto import BotoClient
 from hits.client import (
     AlreadyDone,
+    BadAccount,
     CallMade,
     InsufficientFunds,
     MTurkClient,
@@ -473,7 +474,7 @@ def test_a_failing_service_is_to_be_tried_again(mturk, stub, calls, kind, status
 def test_credentials_that_are_not_taken_are_told_in_a_sentence(mturk, stub, kind, message, word):
     stub.add_client_error("get_account_balance", kind, message)
     error = caught(mturk.balance)
-    assert (type(error), error.code) == (MTurkRefused, kind)
+    assert (type(error), error.code) == (BadAccount, kind)
     assert word in error.sentence
 
 

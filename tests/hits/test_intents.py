@@ -174,8 +174,8 @@ def test_a_person_may_let_what_was_refused_be_tried_again(kind, intent):
     remote = Remote(MTurkRefused("no"), "A1")
     told = kind(remote)
     carry_out(intent)
-    assert intents.again(intent, at=LONG_AGO)
+    assert intents.again(intent, by="ann", at=LONG_AGO)
     carry_out(intent)
     assert told == [("refused", "no"), ("done", "A1")]
-    assert not intents.again(intent, at=LONG_AGO)
+    assert not intents.again(intent, by="ann", at=LONG_AGO)
     assert Intent.objects.count() == 1

@@ -1,7 +1,8 @@
-"""The worker site in Chromium, with the task on another site and third-party cookies blocked."""
+"""The worker site in Chromium: at 127.0.0.1, with the task at localhost, another site, whose cookies are blocked."""
 
 import re
 import threading
+from dataclasses import dataclass
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
@@ -12,7 +13,6 @@ from playwright.sync_api import expect
 
 from marketplace import ledger, signing, work
 from marketplace.models import Assignment, QualificationType, Requester, Worker
-from tests.marketplace import market
 from tests.marketplace.market import HTML, USUAL, client_of, make_requester, make_worker
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -23,10 +23,20 @@ PAGE = """<!doctype html><html lang="en"><title>Task</title><body><h1>How likely
 <button>Submit</button></form></body></html>"""
 
 
+@dataclass(frozen=True)
+class TaskServer:
+    """cookies: what each request of a task brought, or None."""
+
+    url: str
+    cookies: list[str | None]
+
+
 class Task(BaseHTTPRequestHandler):
-    """A requester's own server."""
+    """A requester's own server, which wants to know people again by a cookie."""
 
     def do_GET(self):
+        if self.path.startswith("/task"):
+            self.server.cookies.append(self.headers["Cookie"])
         asked = {name: values[0] for name, values in parse_qs(urlsplit(self.path).query).items()}
         names = ("assignmentId", "workerId", "turkSubmitTo")
         page = PAGE.format(**{name: asked.get(name, "") for name in names})
@@ -42,20 +52,18 @@ class Task(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def task_server():
-    """On 127.0.0.1: another site than the live server's localhost."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Task)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/task"
+    """On localhost: another site than the worker site's 127.0.0.1."""
+    server = ThreadingHTTPServer(("localhost", 0), Task)
+    server.cookies = []
+    threading.Thread(target=server.serve_forever, args=[0.05], daemon=True).start()
+    yield TaskServer(f"http://localhost:{server.server_port}/task", server.cookies)
     server.shutdown()
     server.server_close()
 
 
 @pytest.fixture
-def lab(live_server, settings):
-    settings.SITE_URL = live_server.url
-    requester = make_requester()
-    yield client_of(live_server.url, requester)
-    market.close_all()
+def lab(worker_site):
+    return client_of(worker_site, make_requester())
 
 
 @pytest.fixture
@@ -84,9 +92,11 @@ def look(page, axe, screenshots, name):
 
 
 @pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
-def test_a_hit_made_with_boto3_is_done_in_the_browser_and_paid(new_page, lab, task_server, axe, screenshots, size):
-    hit = lab.create_hit(**{**USUAL, "Question": external(task_server)})["HIT"]["HITId"]
-    page, worker = new_page(**size), make_worker()
+def test_a_hit_made_with_boto3_is_done_in_the_browser_and_paid(
+    new_worker_page, lab, task_server, axe, screenshots, size
+):
+    hit = lab.create_hit(**{**USUAL, "Question": external(task_server.url)})["HIT"]["HITId"]
+    page, worker = new_worker_page(**size), make_worker()
     enter(page, worker)
     assert "/enter/" not in page.url
     look(page, axe, screenshots, "groups")
@@ -115,6 +125,20 @@ def test_a_hit_made_with_boto3_is_done_in_the_browser_and_paid(new_page, lab, ta
     assert ledger.is_balanced()
 
 
+def test_a_tasks_cookie_does_not_come_back_within_the_frame(new_worker_page, lab, task_server):
+    lab.create_hit(**{**USUAL, "Question": external(task_server.url)})
+    page = new_worker_page(**DESK)
+    for _ in range(2):
+        page.goto(task_server.url)
+    enter(page, make_worker())
+    page.get_by_role("link", name="Read a sentence").click()
+    frame = page.frame_locator(".task-frame")
+    expect(frame.locator("#who")).to_have_text("ASSIGNMENT_ID_NOT_AVAILABLE")
+    page.get_by_role("button", name="Accept and work").click()
+    expect(frame.locator("#who")).not_to_have_text("ASSIGNMENT_ID_NOT_AVAILABLE")
+    assert task_server.cookies == [None, "tracked=yes", None, None]  # twice as its own site, twice in the frame
+
+
 EVIL = HTML.replace(
     "<p>What is it?</p>",
     """<form method="post" action="https://www.mturk.com/mturk/externalSubmit"><input type="hidden" name="assignmentId">
@@ -131,15 +155,15 @@ EVIL = HTML.replace(
 )
 
 
-def test_a_requesters_script_reaches_nothing_of_the_workers_session(browser, live_server, lab, settings):
+def test_a_requesters_script_reaches_nothing_of_the_workers_session(browser, worker_site, lab):
     lab.create_hit(**{**USUAL, "Question": EVIL})
-    with browser.new_context(base_url=live_server.url) as context:  # the script's errors are wanted here
+    with browser.new_context(base_url=worker_site) as context:  # the script's errors are wanted here
         page = context.new_page()
         enter(page, make_worker())
         page.get_by_role("button", name="Accept and work").click()
         frame = page.frame_locator(".task-frame")
         expect(frame.get_by_role("button", name="Submit")).to_be_visible()
-        assert page.url.startswith(live_server.url)
+        assert page.url.startswith(worker_site)
         frame.get_by_role("button", name="Submit").click()
         expect(page.get_by_role("heading", name="Thank you. Your work is submitted")).to_be_visible()
     answer = Assignment.objects.get().answer
@@ -158,7 +182,7 @@ KEY = """<AnswerKey xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurk
 </AnswerOption></Question></AnswerKey>"""
 
 
-def test_a_qualification_is_won_by_its_test_and_opens_the_work(new_page, lab, axe, screenshots):
+def test_a_qualification_is_won_by_its_test_and_opens_the_work(new_worker_page, lab, axe, screenshots):
     made = lab.create_qualification_type(
         Name="Fruits",
         Description="Knows them.",
@@ -170,7 +194,7 @@ def test_a_qualification_is_won_by_its_test_and_opens_the_work(new_page, lab, ax
     wanted = made["QualificationType"]["QualificationTypeId"]
     needs = [{"QualificationTypeId": wanted, "Comparator": "GreaterThanOrEqualTo", "IntegerValues": [10]}]
     lab.create_hit(**{**USUAL, "Question": TEST, "QualificationRequirements": needs})
-    page = new_page(**PHONE)
+    page = new_worker_page(**PHONE)
     enter(page, make_worker())
     expect(page.get_by_role("button", name="Accept and work")).to_be_disabled()
     page.get_by_role("link", name="How to get it").click()
@@ -188,10 +212,10 @@ def test_a_qualification_is_won_by_its_test_and_opens_the_work(new_page, lab, ax
     assert QualificationType.objects.count() == 1
 
 
-def test_returning_searching_and_taking_the_next_automatically(new_page, lab, task_server, axe, screenshots):
+def test_returning_searching_and_taking_the_next_automatically(new_worker_page, lab, task_server, axe, screenshots):
     for _ in range(2):
-        lab.create_hit(**{**USUAL, "Question": external(task_server), "MaxAssignments": 1})
-    page, worker = new_page(**DESK), make_worker()
+        lab.create_hit(**{**USUAL, "Question": external(task_server.url), "MaxAssignments": 1})
+    page, worker = new_worker_page(**DESK), make_worker()
     enter(page, worker)
     page.get_by_label("Search titles").fill("nothing like it")
     page.get_by_role("button", name="Show").click()
@@ -217,9 +241,9 @@ def test_returning_searching_and_taking_the_next_automatically(new_page, lab, ta
     assert Assignment.objects.filter(worker=worker).count() == 2
 
 
-def test_the_last_minute_is_counted_in_seconds_with_a_warning(new_page, lab):
+def test_the_last_minute_is_counted_in_seconds_with_a_warning(new_worker_page, lab):
     hit = lab.create_hit(**{**USUAL, "Question": HTML})["HIT"]["HITId"]
-    page, worker = new_page(**PHONE), make_worker()
+    page, worker = new_worker_page(**PHONE), make_worker()
     held = work.accept(worker, hit, at=timezone.now() - timedelta(seconds=538))
     enter(page, worker)
     page.goto(f"/marketplace/tasks/{held.assignment_id}/")
@@ -229,9 +253,8 @@ def test_the_last_minute_is_counted_in_seconds_with_a_warning(new_page, lab):
     expect(page.get_by_text(re.compile(r"^5\d s left$"))).to_be_visible()
 
 
-def test_a_link_that_was_withdrawn_and_nobody_at_all(new_page, live_server, settings):
-    settings.SITE_URL = live_server.url
-    page, worker = new_page(**PHONE), make_worker()
+def test_a_link_that_was_withdrawn_and_nobody_at_all(new_worker_page):
+    page, worker = new_worker_page(**PHONE), make_worker()
     token = work.token_of(worker)
     worker.token_serial += 1
     worker.save()
@@ -242,9 +265,8 @@ def test_a_link_that_was_withdrawn_and_nobody_at_all(new_page, live_server, sett
     assert worker.created_at <= timezone.now()
 
 
-def test_an_operator_takes_a_requester_in_and_pays_the_workers(new_page, live_server, settings, axe, screenshots, boss):
-    settings.SITE_URL = live_server.url
-    page, worker = new_page(**PHONE), make_worker()
+def test_an_operator_takes_a_requester_in_and_pays_the_workers(new_worker_page, axe, screenshots, boss):
+    page, worker = new_worker_page(**PHONE), make_worker()
     page.goto("/accounts/login/?next=/marketplace/operator/")
     page.get_by_label("Login", exact=True).fill("boss")
     page.get_by_label("Password").fill(boss)
@@ -272,9 +294,9 @@ def test_an_operator_takes_a_requester_in_and_pays_the_workers(new_page, live_se
     assert ledger.is_balanced()
 
 
-def test_a_stranger_makes_an_account_where_that_is_open(new_page, live_server, settings, axe, screenshots):
-    settings.SITE_URL, settings.MARKETPLACE_SIGNUP = live_server.url, True
-    page = new_page(**PHONE)
+def test_a_stranger_makes_an_account_where_that_is_open(new_worker_page, settings, axe, screenshots):
+    settings.MARKETPLACE_SIGNUP = True
+    page = new_worker_page(**PHONE)
     page.goto("/marketplace/")
     page.get_by_role("link", name="Make an account").click()
     look(page, axe, screenshots, "signup")

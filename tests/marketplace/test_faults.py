@@ -6,6 +6,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from botocore.exceptions import BotoCoreError, ClientError
@@ -56,7 +57,10 @@ def test_each_fault_happens_before_or_after_the_effect(live_server, settings, ki
     assert call.effect == ({"hit": HIT.objects.get().hit_id, "hit_type": HITType.objects.get().type_id} if hits else {})
 
 
-def test_a_lost_answer_and_boto3s_own_retry_make_two_hits_without_a_token_and_one_with(live_server, settings):
+def test_a_lost_answer_and_boto3s_own_retry_make_two_hits_without_a_token_and_one_with(
+    live_server, settings, monkeypatch
+):
+    monkeypatch.setattr("botocore.endpoint.time", SimpleNamespace(sleep=lambda seconds: None))  # it need not be patient
     settings.MARKETPLACE_FAULTS = json.dumps({"seed": 3, "operations": {"CreateHIT": {"lost_after": 0.5}}})
     plan = faults.read(settings.MARKETPLACE_FAULTS)
     plan.calls.clear()

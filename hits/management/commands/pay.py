@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.core.management.base import CommandParser
-from django.db.models import F, Sum
 from django.utils import timezone
 
 from annotation import console
@@ -22,11 +21,11 @@ class Command(console.Command):
         study, now = console.find_study(options["slug"]), timezone.now()
         payments.owe_sittings(study, at=now)
         due = payments.proven(study)
-        total = due.aggregate(sum=Sum(F("amount") + F("fee")))["sum"] or 0
-        count = due.count()
+        count, amount, fee = payments.total(due)
+        total = amount + fee
         if count:
             self.stderr.write(f"{count:,} rewards, ${total:.2f} in all.")
             agreed(f"Pay ${total:.2f}?", options["yes"])
-        approved = sum(payments.approve(payment, by=console.BY, at=now) for payment in due)
+        approved = payments.approve_all(due, by=console.BY, at=now)
         sweeping.carry_out()
         self.print_json({"approved": approved, "total": f"{total:.2f}"})

@@ -359,6 +359,7 @@ def test_speakers_become_letters_from_the_targets_on_and_lines_change_with_them(
         {"speaker": "Speaker A", "text": "Hi. Bye."},
     ]
     assert "lines" not in NOPE.read_row({**row, "speakers": {}}).payload
+    assert NOPE.read_row(payload).payload == payload
 
 
 def test_a_text_without_context_may_be_empty():
@@ -378,6 +379,7 @@ def test_a_text_without_context_may_be_empty():
         ({"hypothesis": " "}, "work", "'hypothesis' is missing"),
         ({"id": ""}, "work", "'id' must be a text"),
         ({"speakers": "KING", "target": "T."}, "work", "'speakers' must name who says"),
+        ({"lines": [{"speaker": "A"}]}, "work", "'lines' must be a list of objects with 'speaker' and 'text'"),
         ({"meta": 3}, "work", "'meta' must be an object"),
         ({}, "filler", "'expected' must be one of entailment, neutral, contradiction; it is missing"),
         ({"expected": "e"}, "filler", "'expected' must be one of entailment, neutral, contradiction; it was 'e'"),
