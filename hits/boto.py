@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from time import monotonic
+from random import uniform
+from time import monotonic, sleep
 from typing import Any, TypeVar
 from xml.etree import ElementTree
 
@@ -56,6 +57,7 @@ T = TypeVar("T")
 Answer = Mapping[str, Any]
 PAGE = 100  # the most the service gives at once
 CONNECT_SECONDS = 5
+PAUSES = (0.2, 0.4, 0.8, 1.6, 3.2, 3.2, 3.2)  # seconds before a throttled page is asked for again
 EXTERNAL = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd"
 
 
@@ -251,7 +253,7 @@ class BotoClient(MTurkClient):
         token: str | None = None
         while True:
             turn = {"NextToken": token} if token else {}
-            rows, after = self._call(
+            rows, after = self._page(
                 method,
                 lambda answer: ([read(row) for row in answer[name]], answer.get("NextToken")),
                 MaxResults=PAGE,
@@ -264,6 +266,15 @@ class BotoClient(MTurkClient):
             if after == token:
                 raise MTurkUnavailable("The list does not go on.", "SameNextToken", may_have_happened=False)
             token = after
+
+    def _page(self, method: str, read: Callable[[Answer], T], /, **params: Any) -> T:
+        """One page, asked for again while it is too much: else no list of many pages would ever be read to its end."""
+        for pause in PAUSES:
+            try:
+                return self._call(method, read, **params)
+            except Throttled:
+                sleep(pause * uniform(0.5, 1.5))
+        return self._call(method, read, **params)
 
     def _call(self, method: str, read: Callable[[Answer], T], /, **params: Any) -> T:
         """What `read` makes of the answer. Raises MTurkError, and tells `record` however it ends."""

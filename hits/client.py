@@ -149,7 +149,8 @@ class CallMade:
 
 
 class MTurkClient(Protocol):
-    """Every method makes one call (the lists: one for each page) and raises the errors above, and only those.
+    """Every method makes one call (the lists: one for each page, and again while a page is throttled) and raises the
+    errors above, and only those.
 
     Safe to share between threads. The lists ask for a page when it is needed, so an error can come in the middle.
     """

@@ -77,8 +77,8 @@ class Onward:
 
 def is_known(submit_to: str) -> bool:
     """Whether a form may be sent there: a site of the allow-list, by http(s), with nothing but a path."""
-    parts = urlsplit(submit_to)
     try:
+        parts = urlsplit(submit_to)
         origin = f"{parts.scheme}://{parts.netloc}"
     except ValueError:
         return False

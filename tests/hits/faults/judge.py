@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
 
+from django.conf import settings
 from django.utils import timezone
 
 from annotation.models import Annotation, Study
@@ -17,7 +18,7 @@ REMOTE = {"Submitted": {"due", "asked", "attention"}, "Approved": {"paid"}, "Rej
 
 def problems(study: Study, *, budget: Decimal | None = None, at: datetime | None = None) -> list[str]:
     """Every promise that was broken, as a sentence; none is what a test hopes for. at: the marketplace's time."""
-    requester = Requester.objects.get()
+    requester = Requester.objects.get(access_key=settings.MTURK_ACCESS_KEY)
     return [
         *_hits(study, requester, at or timezone.now()),
         *_work(study, requester),

@@ -14,7 +14,7 @@ from tests.hits import shop
 from tests.hits.faults.judge import calls, problems
 from tests.marketplace import market
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.sqlite, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture

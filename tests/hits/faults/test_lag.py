@@ -14,7 +14,7 @@ from marketplace.models import HIT
 from tests.hits import shop
 from tests.hits.faults.judge import calls, problems
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.sqlite, pytest.mark.django_db(transaction=True)]
 
 
 def publish(study, beat, sittings=2, **more):

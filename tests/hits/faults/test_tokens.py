@@ -1,4 +1,4 @@
-"""F9: a request token is forgotten after 24 hours. What may have happened by then is found or parked, never repeated."""
+"""F9: a request token is forgotten after 24 hours. What may have happened by then is found or parked, never sent."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -12,7 +12,7 @@ from marketplace.models import HIT, Bonus
 from tests.hits import shop
 from tests.hits.faults.judge import calls, problems
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.sqlite, pytest.mark.django_db(transaction=True)]
 DAY = timedelta(seconds=86_401)
 
 
