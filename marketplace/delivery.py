@@ -1,4 +1,4 @@
-"""Send events to requesters' addresses: signed, at least once, outside of any transaction."""
+"""Send events to requesters' addresses, posted and signed or by e-mail: at least once, outside of any transaction."""
 
 import hmac
 import json
@@ -9,6 +9,7 @@ from functools import reduce
 from operator import or_
 from urllib.error import URLError
 
+from django.core.mail import EmailMessage, get_connection
 from django.db.models import Q
 
 from marketplace import signing
@@ -22,12 +23,12 @@ HEADER = "X-Marketplace-Signature"  # HMAC-SHA256 of the body, with the requeste
 
 
 def deliver(*, at: datetime) -> int:
-    """Post what waits and is due; returns how many were taken. A failed one waits twice as long each time, and holds
+    """Send what waits and is due; returns how many were taken. A failed one waits twice as long each time, and holds
     nobody else's up.
     """
     taken = 0
     for notice in Notice.objects.filter(_due(at), sent_at=None).select_related("requester").order_by("pk")[:MOST]:
-        error = _post(notice)
+        error = _post(notice) if notice.destination.startswith(("https://", "http://")) else _mail(notice)
         is_over = not error or notice.attempts + 1 >= ATTEMPTS
         Notice.objects.filter(pk=notice.pk, sent_at=None).update(
             attempts=notice.attempts + 1, error=error, sent_at=at if is_over else None
@@ -46,11 +47,15 @@ def body_of(notice: Notice) -> bytes:
     """As the service's: a document with its id, and one event. The id stays the same however often it is sent."""
     document = {
         "EventDocVersion": VERSION,
-        "EventDocId": str(uuid.uuid5(uuid.NAMESPACE_OID, f"notice {notice.pk}")),
+        "EventDocId": id_of(notice),
         "CustomerId": notice.requester.account_id,
         "Events": [notice.event],
     }
     return json.dumps(document, sort_keys=True).encode()
+
+
+def id_of(notice: Notice) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"notice {notice.pk}"))
 
 
 def signature_of(notice: Notice, body: bytes) -> str:
@@ -67,3 +72,17 @@ def _post(notice: Notice) -> str:
             return "" if answer.status < 300 else f"HTTP {answer.status}"
     except (URLError, OSError, ValueError) as error:
         return str(error)[:200]
+
+
+def _mail(notice: Notice) -> str:
+    """Why it was not taken, or "". A line for each of the event's properties, and the id."""
+    properties = {**notice.event, "EventDocId": id_of(notice)}
+    lines = [f"{name}: {value}" for name, value in sorted(properties.items())]
+    subject = f"{notice.event['EventType']} {notice.event.get('HITId', '')}".strip()
+    letter = EmailMessage(subject, "\n".join(lines), None, [notice.destination])
+    letter.connection = get_connection(timeout=TIMEOUT)
+    try:
+        letter.send()
+    except (OSError, ValueError) as error:
+        return str(error)[:200] or type(error).__name__
+    return ""

@@ -4,6 +4,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 
 from marketplace.errors import ParameterValidationError, RequestError
 from marketplace.models import Notice
@@ -44,16 +46,33 @@ def send_test_event_notification(asked: Asked) -> dict[str, Any]:
 
 
 def _read(wanted: dict[str, Any]) -> dict[str, Any]:
-    """An http(s) address in place of a queue or a topic; events are posted there, signed."""
-    parts = urlsplit(wanted["Destination"])
-    is_safe = parts.scheme == "https" or (parts.scheme == "http" and settings.MARKETPLACE_ALLOWS_HTTP)
-    if wanted["Transport"] == "Email" or not is_safe or not parts.hostname or len(wanted["Destination"]) > 500:
+    """An e-mail address, or an http(s) address in place of a queue or a topic: events are posted there, signed."""
+    destination, by_mail = wanted["Destination"], wanted["Transport"] == "Email"
+    if len(destination) > 500 or not (_is_mailbox(destination) if by_mail else _is_safe(destination)):
         raise RequestError(
             "InvalidTransportEndpoint",
-            "Events are posted to an https address: give it as the Destination, with the transport SQS or SNS.",
+            "Events are sent to an e-mail address with the transport Email, or posted to an https address with the "
+            "transport SQS or SNS: give it as the Destination.",
         )
     if not wanted["EventTypes"]:
         raise ParameterValidationError('The value "[]" is not valid for the parameter EventTypes.')
     if wanted["Version"] not in VERSIONS:
         raise ParameterValidationError(f'The value "{wanted["Version"]}" is not valid for the parameter Version.')
     return wanted
+
+
+def _is_mailbox(destination: str) -> bool:
+    try:
+        validate_email(destination)
+    except ValidationError:
+        return False
+    return True
+
+
+def _is_safe(destination: str) -> bool:
+    schemes = ("https", "http") if settings.MARKETPLACE_ALLOWS_HTTP else ("https",)
+    try:
+        parts = urlsplit(destination)
+    except ValueError:  # half of an IPv6 address
+        return False
+    return parts.scheme in schemes and bool(parts.hostname)

@@ -85,7 +85,7 @@ class Listener(BaseHTTPRequestHandler):
 def listener():
     kind = type("Its", (Listener,), {"got": [], "status": 200})
     server = ThreadingHTTPServer(("127.0.0.1", 0), kind)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=[0.05], daemon=True).start()
     yield kind, f"http://127.0.0.1:{server.server_port}/"
     server.shutdown()
     server.server_close()
@@ -127,3 +127,24 @@ def test_many_that_wait_hold_nobody_up(listener):
     Notice.objects.create(requester=requester, destination=url, event={"EventType": "Ping"}, at=now)
     assert delivery.deliver(at=now) == 1
     assert len(kind.got) == 1
+
+
+def test_an_event_is_mailed_and_again_until_the_mail_server_takes_it(settings, mailoutbox):
+    now, event = timezone.now(), {"EventType": "AssignmentSubmitted", "HITId": "3HIT", "AssignmentId": "3DONE"}
+    notice = Notice.objects.create(requester=make_requester(), destination="a@lab.example", event=event, at=now)
+    settings.EMAIL_BACKEND, outbox = "django.core.mail.backends.smtp.EmailBackend", settings.EMAIL_BACKEND
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
+    assert delivery.deliver(at=now) == 0
+    notice.refresh_from_db()
+    assert (notice.attempts, notice.sent_at, "refused" in notice.error) == (1, None, True)
+    settings.EMAIL_BACKEND = outbox
+    assert delivery.deliver(at=now) == 0  # it waits
+    assert delivery.deliver(at=now + timedelta(minutes=2)) == 1
+    assert delivery.deliver(at=now + timedelta(minutes=9)) == 0
+    assert [(mail.subject, mail.to) for mail in mailoutbox] == [("AssignmentSubmitted 3HIT", ["a@lab.example"])]
+    assert mailoutbox[0].body.splitlines() == [
+        "AssignmentId: 3DONE",
+        f"EventDocId: {delivery.id_of(notice)}",
+        "EventType: AssignmentSubmitted",
+        "HITId: 3HIT",
+    ]

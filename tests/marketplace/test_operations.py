@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 from django.utils import timezone
 
 from marketplace import ledger, shapes, work
-from marketplace.models import HIT, Assignment, Call, Grant, Notice
+from marketplace.models import HIT, Assignment, Call, Grant, HITType, Notice
 from marketplace.operations import OPERATIONS
 from tests.marketplace.market import EXTERNAL, HTML, USUAL, client_of, do, hit_of, make_requester, make_worker, missing
 
@@ -447,12 +447,36 @@ def test_events_wait_for_whoever_asked_for_them(mturk):
     do(make_worker("wim"), made["HITId"])
     mturk.send_test_event_notification(Notification=spec, TestEventType="Ping")
     assert [n.event["EventType"] for n in Notice.objects.all()] == ["AssignmentSubmitted", "Ping"]
-    bad = {**spec, "Transport": "Email"}
-    refused(
-        lambda: mturk.update_notification_settings(HITTypeId=made["HITTypeId"], Notification=bad),
-        "RequestError",
-        turk="InvalidTransportEndpoint",
-    )
+
+
+@pytest.mark.parametrize(
+    ("transport", "destination", "is_taken"),
+    [
+        ("SQS", "https://example.org/events", True),
+        ("SNS", "ftp://example.org/events", False),
+        ("SNS", "https://[2001:db8::1/events", False),
+        ("SNS", "events@example.org", False),
+        ("Email", "events@example.org", True),
+        ("Email", "https://example.org/events", False),
+        ("Email", "mailto:events@example.org", False),
+        ("Email", "events@example.org, more@example.org", False),
+        ("Email", "events@example.org\nBcc: more@example.org", False),
+        ("Email", "nobody", False),
+    ],
+)
+def test_events_go_to_addresses_that_fit_their_transport(mturk, transport, destination, is_taken):
+    spec = {"Destination": destination, "Transport": transport, "Version": "2014-08-15", "EventTypes": ["HITExpired"]}
+    made = make_hit(mturk)
+    for call in (
+        lambda: mturk.send_test_event_notification(Notification=spec, TestEventType="Ping"),
+        lambda: mturk.update_notification_settings(HITTypeId=made["HITTypeId"], Notification=spec),
+    ):
+        if is_taken:
+            call()
+        else:
+            refused(call, "RequestError", turk="InvalidTransportEndpoint")
+    assert [n.destination for n in Notice.objects.all()] == [destination] * is_taken
+    assert (HITType.objects.get().notification is not None) == is_taken
 
 
 def test_every_call_is_recorded_with_what_it_did(mturk):
