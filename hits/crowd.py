@@ -210,7 +210,7 @@ class Site:
             self._connection.request(method, path, body=body, headers=dict(headers))
             with closing(self._connection.getresponse()) as answer:
                 read = answer.read().decode()
-                return answer.status, answer.headers.get("Location") or answer.headers.get("HX-Redirect", ""), read
+                return answer.status, answer.headers.get("Location") or answer.headers.get("HX-Redirect") or "", read
         except (OSError, HTTPException) as error:
             raise Lost(f"The server does not answer: {error}") from error
 
