@@ -12,6 +12,7 @@ from django.utils import timezone
 from hits.boto import BotoClient
 from hits.client import (
     AlreadyDone,
+    BadAccount,
     InsufficientFunds,
     MTurkError,
     MTurkRefused,
@@ -262,7 +263,7 @@ def test_a_wrong_secret_and_an_unknown_key_are_told_apart(client_of, lab):
     wrong = caught(client_of(lab, secret="x" * 40).balance)
     lab.access_key = "AKIA" + "Z" * 16
     unknown = caught(client_of(lab).balance)
-    assert [type(wrong), type(unknown)] == [MTurkRefused, MTurkRefused]
+    assert [type(wrong), type(unknown)] == [BadAccount, BadAccount]
     assert "secret key" in wrong.sentence
     assert "access key" in unknown.sentence
 
