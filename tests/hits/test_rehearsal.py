@@ -22,6 +22,8 @@ from hits.forecast import Bought
 from hits.models import Batch, Intent, Payment
 from tests.factories import FALSE_ANSWER, LONG_AGO, make_items, make_study
 
+pytestmark = pytest.mark.sqlite  # what is rehearsed is copied into one, wherever the study is
+
 ROOT = Path(__file__).parents[2]
 
 
