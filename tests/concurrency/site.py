@@ -24,7 +24,7 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 
 from bench.server import wait_for
-from hits import places
+from hits import intents, places
 from hits.models import Hit, Intent, Visit
 from marketplace import signing
 from marketplace.models import Requester
@@ -192,6 +192,9 @@ def hurry() -> None:
     """What waits, waits no longer."""
     now = timezone.now()
     Intent.objects.filter(state="pending", not_before__gt=now).update(not_before=now)
+    # A lease runs out after ten seconds: more than a call takes here, unless the machine is very slow.
+    begun = now - timedelta(seconds=10)
+    Intent.objects.filter(state="in flight", leased_until__lt=begun + intents.LEASE).update(leased_until=now)
     Hit.objects.filter(look_at__gt=now, visits__state=Visit.State.LEFT).update(look_at=now)
     # Nobody took these, so looking would only take time.
     Hit.objects.filter(look_at__lt=now + timedelta(minutes=1), visits=None).update(look_at=now + timedelta(hours=1))

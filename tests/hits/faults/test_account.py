@@ -6,12 +6,13 @@ from decimal import Decimal
 import pytest
 
 from hits import intents, payments, places, publishing, spending
+from hits.errors import OverBudget
 from hits.models import Hit, Intent, Payment
 from hits.publishing import Terms
 from marketplace import ledger
 from marketplace.models import HIT, Bonus, QualificationType
 from tests.hits import shop
-from tests.hits.faults.judge import calls, problems
+from tests.hits.faults.judge import problems
 from tests.marketplace import market
 
 pytestmark = [pytest.mark.sqlite, pytest.mark.django_db(transaction=True)]
@@ -96,20 +97,25 @@ def test_a_refusal_of_a_second_try_says_nothing_about_the_first(lab, beat, suffe
     assert spending.committed(study) == Decimal("1.00")
 
 
-def test_a_bonus_that_was_given_up_is_bought_anew_when_somebody_asks_again(lab, beat):
+def test_a_bonus_that_was_refused_is_paid_once_when_a_person_asks_again_and_the_budget_reaches(lab, beat):
     study = shop.make_shop_study(4)
     hit = publish(study, beat, 1).hits.get()
     beat.until_quiet()
     shop.do(shop.make_worker(), hit, at=beat.now())
     beat.until_quiet()
     worker = Payment.objects.get().worker
-    bonus = payments.offer(study, worker, "bonus", Decimal("0.30"), "x", key="b", by="test", at=beat.now())
-    HIT.objects.update(requester=market.make_requester("stranger"))
+    payments.offer(study, worker, "bonus", Decimal("0.30"), "x", key="b", by="test", at=beat.now())
+    HIT.objects.update(requester=market.make_requester("stranger"))  # so that it is refused
     beat.ahead += intents.LAG
     beat.until_quiet()
-    bonus.refresh_from_db()
-    assert bonus.state == "void"
+    bonus = Intent.objects.get(kind="bonus")
+    assert (bonus.state, spending.committed(study)) == ("failed", Decimal("0.50"))
     HIT.objects.update(requester=lab)
-    assert intents.again(Intent.objects.get(kind="bonus"), by="ann", at=beat.now())
+    spending.set_budget(study, Decimal("0.70"), by="test", at=beat.now())
+    with pytest.raises(OverBudget):
+        intents.again(bonus, by="test", at=beat.now())
+    spending.set_budget(study, Decimal("0.80"), by="test", at=beat.now())
+    assert [intents.again(bonus, by="test", at=beat.now()) for _ in range(2)] == [True, False]
     beat.until_quiet()
-    assert (states("bonus"), Bonus.objects.count(), calls("SendBonus", outcome="ok")) == (["done"], 1, 1)
+    assert (Payment.objects.get(kind="bonus").state, Bonus.objects.count()) == ("paid", 1)
+    assert problems(study, budget=Decimal("0.80"), at=beat.now()) == []

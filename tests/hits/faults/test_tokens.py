@@ -50,7 +50,7 @@ def test_a_hit_that_may_exist_is_parked_and_never_sent_again_by_itself(lab, beat
     parked = Intent.objects.filter(kind="create")
     assert set(parked.values_list("state", flat=True)) == {"parked"}
     assert spending.committed(study) == Decimal("1.00")  # what is not known counts as spent
-    assert all(intents.again(intent, by="ann", at=beat.now()) for intent in parked)  # a person has looked there
+    assert all(intents.again(intent, by="test", at=beat.now()) for intent in parked)  # a person has looked there
     beat.until_quiet(minutes=1)
     assert problems(study, at=beat.now()) == []
     assert HIT.objects.count() == 2
