@@ -14,7 +14,7 @@ from django.db.models import Max
 from annotation import leasing, links, qualification, way_in
 from annotation.errors import BadLink, Closed, LinkExpired, Refusal
 from annotation.events import actor
-from annotation.models import Qualification, Sitting
+from annotation.models import Qualification, Sitting, Study
 from annotation.models.sittings import State as SittingState
 from annotation.way_in import Step
 from hits import people
@@ -136,6 +136,8 @@ def go_on(visit: Visit, *, at: datetime) -> Onward:
     if visit.state in (Visit.State.CONFIRMED, Visit.State.QUARANTINED):
         raise Ended
     if not Qualification.objects.filter(enrolment__worker=worker, enrolment__study=study, stage=stage).exists():
+        if _is_taught_elsewhere(study, stage):
+            return Onward(Where.STOP, said=CHOSEN)
         qualification.enrol(worker, study, stage, by=f"HIT {visit.hit.key[:8]}", at=at)
     step = way_in.step_of(worker, study, stage)
     if step == Step.CONSENT:
@@ -149,6 +151,7 @@ def go_on(visit: Visit, *, at: datetime) -> Onward:
     return Onward(Where.STOP, said=SAID[step])
 
 
+CHOSEN = "This part of the study is for people whom its team has chosen. Please return this HIT."
 SAID = {
     Step.REVOKED: "Your access to this study has been withdrawn. Please return this HIT.",
     Step.WITHDRAWN: "You have withdrawn from this study. Please return this HIT.",
@@ -156,6 +159,12 @@ SAID = {
     Step.FULL: "All places in this study are taken. Please return this HIT.",
     Step.FAILED: "The test of this study was not passed, so there is no work here. Please return this HIT.",
 }
+
+
+def _is_taught_elsewhere(study: Study, stage: str) -> bool:
+    """Practice and tests ask for the first stage's answers: they cannot lead into another one."""
+    trains = qualification.practice(study).exists() or qualification.questions(study).exists()
+    return trains and stage != study.protocol.stages[0].name
 
 
 def _is_the_end(sitting: Sitting) -> bool:

@@ -6,13 +6,15 @@ import pytest
 from django.utils import timezone
 
 from annotation import revocation
+from annotation.errors import NothingLeft
 from annotation.models import Annotation, Enrolment, Item, Sitting
+from annotation.qualification import qualify
 from hits import visits
 from hits.models import Hit, Payment, Visit
 from hits.reconciling import NEVER_SEEN, NO_ANSWER, NO_REFERENCE, OTHER_WORKER
 from marketplace import work
 from marketplace.models import Worker as MarketplaceWorker
-from tests.factories import NORMAL_ANSWER
+from tests.factories import FALSE_ANSWER, NORMAL_ANSWER, make_items
 from tests.hits import shop
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -133,6 +135,20 @@ def test_a_second_hit_waits_for_the_first_and_then_begins_anew(sale):
     first.refresh_from_db()
     assert (first.state, fresh.state) == ("returned", "leased")
     assert not set(first.assignments.values_list("item")) & set(fresh.assignments.values_list("item"))
+
+
+def test_a_later_stage_is_not_entered_through_the_tests_of_the_first(lab):
+    """They could not be passed there: they ask for the first stage's answers."""
+    study = shop.make_shop_study(4)
+    make_items(study, 1, role="practice", prefix="p", gold=FALSE_ANSWER)
+    batch = shop.buy(study, 1, stage="validate")
+    person = shop.make_worker()
+    visit = shop.enter(shop.accept(person, batch.hits.get()))
+    onward = visits.go_on(visit, at=timezone.now())
+    assert (onward.where, onward.said) == (visits.Where.STOP, visits.CHOSEN)
+    qualify(visit.worker, study, ["validate"], by="team", at=timezone.now())
+    with pytest.raises(NothingLeft):  # nothing is written yet
+        visits.go_on(visit, at=timezone.now())
 
 
 def test_a_revoked_worker_is_told_to_return_the_hit(sale):
