@@ -185,7 +185,7 @@ class Site:
         else:
             for child in self.worker.children:
                 child.kill()
-        return Intent.objects.filter(state="in flight").update(leased_until=timezone.now())
+        return Intent.objects.filter(state="in flight").update(leased_until=timezone.now(), not_before=timezone.now())
 
 
 def hurry() -> None:
@@ -194,7 +194,9 @@ def hurry() -> None:
     Intent.objects.filter(state="pending", not_before__gt=now).update(not_before=now)
     # A lease runs out after ten seconds: more than a call takes here, unless the machine is very slow.
     begun = now - timedelta(seconds=10)
-    Intent.objects.filter(state="in flight", leased_until__lt=begun + intents.LEASE).update(leased_until=now)
+    Intent.objects.filter(state="in flight", leased_until__lt=begun + intents.LEASE).update(
+        leased_until=now, not_before=now
+    )
     Hit.objects.filter(look_at__gt=now, visits__state=Visit.State.LEFT).update(look_at=now)
     # Nobody took these, so looking would only take time.
     Hit.objects.filter(look_at__lt=now + timedelta(minutes=1), visits=None).update(look_at=now + timedelta(hours=1))

@@ -29,8 +29,8 @@ BUDGET = Decimal("500.00")
 LOST = {"lost_after": 0.08, "cut": 0.04, "error500_after": 0.04, "hang_after": 0.002, "lost_before": 0.04}
 FAULTS = {
     "*": {"throttle": 0.3, **LOST, "latency": 0.05},
-    "ApproveAssignment": {"throttle": 0.6},
-    "SendBonus": {"throttle": 0.7},
+    "ApproveAssignment": {"throttle": 0.5},
+    "SendBonus": {"throttle": 0.5},
     "UpdateExpirationForHIT": {"throttle": 0.6},
 }
 
@@ -58,7 +58,7 @@ def publish(study: Study, units: int) -> None:
 
 def lose_leases() -> None:
     """What nobody is at any more runs out at once."""
-    Intent.objects.filter(state="in flight").update(leased_until=timezone.now())
+    Intent.objects.filter(state="in flight").update(leased_until=timezone.now(), not_before=timezone.now())
 
 
 @pytest.mark.parametrize(("seed", "throttle", "whole"), [(7, 0.3, False), (11, 0.4, True)])

@@ -11,7 +11,7 @@ from hits.models import Intent, Payment
 from hits.publishing import Terms
 from marketplace.models import HIT, Assignment, Bonus
 from tests.hits import shop
-from tests.hits.faults.judge import problems
+from tests.hits.faults.judge import calls, problems
 
 # On one database only, for its length; tests/concurrency has the same on PostgreSQL, with many workers.
 pytestmark = [pytest.mark.sqlite, pytest.mark.django_db(transaction=True)]
@@ -62,3 +62,15 @@ def test_a_batch_lives_its_whole_life_whatever_becomes_of_the_answers(lab, setti
     assert sorted(Assignment.objects.values_list("state", flat=True)) == ["Approved"] * 2 + ["Rejected"]
     assert list(Bonus.objects.values_list("cents", flat=True)) == [20] * 2
     assert Counter(Intent.objects.values_list("state", flat=True)) == {"done": Intent.objects.count()}
+
+
+def test_throttling_slows_a_batch_and_fails_nothing_though_nine_of_ten_calls_are_refused(lab, beat, suffer):
+    """P8."""
+    suffer(All={"throttle": 0.9}, seed=3)
+    terms = Terms(stage="generate", sittings=10, reward=Decimal("0.50"), per_hit=1)
+    study = shop.make_shop_study(20)
+    publishing.publish(study, terms, by="test", at=beat.now())
+    beat.until_quiet(minutes=15)
+    assert problems(study, at=beat.now()) == []
+    assert (HIT.objects.count(), calls("CreateHIT", outcome="ok")) == (10, 10)
+    assert calls("CreateHIT") > 50
