@@ -1,7 +1,7 @@
 """People who do not exist, at a marketplace that does: they find HITs, work in the frame, and submit, over HTTP alone.
 
-They see what a browser without scripts and cookies sees: the worker's API, and pages whose forms they read and fill in.
-What they think is the protocol's `imagine`; what passes between two of their actions is simulated time.
+They see what a browser without cookies sees: the worker's API, and pages whose forms they read and fill in. What they
+think is the protocol's `imagine`; what passes between two of their actions is simulated time.
 """
 
 import json
@@ -182,10 +182,11 @@ class Site:
         return self._page("GET", url, {}, None)
 
     def post(self, page: Page, form: Form, given: Mapping[str, str] | None = None, go: str = "") -> Page:
-        """Send a form of a page. go: the value of the button that is pressed."""
+        """Send a form of a page, by htmx where the form says so. go: the value of the button that is pressed."""
         sent = form.filled(given or {}) | ({"go": go} if go else {})
         url = urljoin(page.url, form.attributes.get("action") or page.url)
-        return self._page("POST", url, {"Content-Type": FORM}, urlencode(sent).encode())
+        headers = {"Content-Type": FORM} | ({"HX-Request": "true"} if "hx-post" in form.attributes else {})
+        return self._page("POST", url, headers, urlencode(sent).encode())
 
     def _page(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> Page:
         for _ in range(HOPS):
@@ -209,7 +210,7 @@ class Site:
             self._connection.request(method, path, body=body, headers=dict(headers))
             with closing(self._connection.getresponse()) as answer:
                 read = answer.read().decode()
-                return answer.status, answer.headers.get("Location", ""), read
+                return answer.status, answer.headers.get("Location") or answer.headers.get("HX-Redirect") or "", read
         except (OSError, HTTPException) as error:
             raise Lost(f"The server does not answer: {error}") from error
 

@@ -94,6 +94,8 @@ def shown(result: Mapping[str, Any]) -> str:
         f"{'all':<22}{'':>9}{'':>9}{spent['rewards']:>11}{spent['fees']:>10}{spent['total']:>11}",
         f"  of it for work that was thrown away: ${spent['of_it_for_work_thrown_away']}",
     ]
+    if tests := sum(row["of_them_tests"] for row in spent["stages"]):
+        lines.append(f"  {tests:,} of the sittings paid for a test, and nothing else came of them")
     if result["budget_left"] is not None:
         enough = Decimal(result["budget_left"]) >= Decimal((result["in_full"] or spent)["total"])
         lines.append(f"  the budget has ${result['budget_left']} left, which is {'' if enough else 'NOT '}enough")

@@ -22,7 +22,6 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from annotation import leasing, qualification, revocation, way_in
-from annotation.errors import Refusal
 from annotation.models import Annotation, Assignment, Enrolment, Event, Item, Qualification, Revocation, Sitting, Study
 from annotation.protocols.base import Protocol
 from hits import forecast, payments, places, pricing, publishing, spending, sweeping, throwaway, wages
@@ -497,6 +496,3 @@ class Rehearsal:
 
 def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
-
-
-__all__ = ["Asked", "Refusal", "play", "rehearse"]

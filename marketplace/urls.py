@@ -28,7 +28,7 @@ urlpatterns = [
     path("tasks/<id:assignment_id>/state/", site.state, name="state"),
     path("tasks/<id:assignment_id>/done/", site.done, name="done"),
     path("tasks/<id:assignment_id>/return/", site.give_back, name="return"),
-    path("frames/<id:hit_id>/", site.frame, name="frame"),
+    path("frames/<id:hit_id>/<str:key>/", site.frame, name="frame"),
     path("qualifications/<id:type_id>/", site.qualification, name="qualification"),
     # For whoever runs it.
     path("operator/", operator.page, name="operator"),

@@ -152,11 +152,14 @@ def submit_to() -> str:
     return f"{settings.SITE_URL}/marketplace"
 
 
-def task_url(hit: HIT, assignment_id: str, worker: Worker) -> str:
-    """The address of the frame, with its four parameters; a path where the question is not another site's."""
+def task_url(hit: HIT, assignment_id: str, worker: Worker, *, until: datetime) -> str:
+    """The address of the frame, with its four parameters; a path where the question is not another site's, which opens
+    until then.
+    """
     asked = questions.read(hit.question)
+    key = _frame_signer(hit.hit_id).sign(str(int(until.timestamp())))
     return questions.task_url(
-        asked.text if asked.kind == "external" else reverse("marketplace:frame", args=[hit.hit_id]),
+        asked.text if asked.kind == "external" else reverse("marketplace:frame", args=[hit.hit_id, key]),
         assignment_id=assignment_id,
         hit_id=hit.hit_id,
         worker_id=worker.worker_id,
@@ -164,15 +167,32 @@ def task_url(hit: HIT, assignment_id: str, worker: Worker) -> str:
     )
 
 
+def framed(hit_id: str, key: str, *, at: datetime) -> HIT:
+    """What a frame shows whose address `task_url` made: no cookie comes along. Raises NotThere."""
+    try:
+        until = int(_frame_signer(hit_id).unsign(key))
+    except (signing.BadSignature, ValueError):
+        raise NotThere("There is no such task.") from None
+    if until < int(at.timestamp()):
+        raise NotThere("This page was open for too long. Load the page around it again.")
+    return find(hit_id)
+
+
+def _frame_signer(hit_id: str) -> signing.Signer:
+    return signing.Signer(salt=f"marketplace.frame.{hit_id}")
+
+
 def shown(assignment: Assignment, worker: Worker) -> dict[str, Any]:
     """As the worker's API gives an accepted assignment."""
+    assert assignment.deadline  # it is somebody's
+    url = task_url(assignment.hit, assignment.assignment_id, worker, until=assignment.deadline)
     return {
         "assignment_id": assignment.assignment_id,
         "hit_id": assignment.hit.hit_id,
         "worker_id": worker.worker_id,
         "turk_submit_to": submit_to(),
-        "task_url": urljoin(settings.SITE_URL, task_url(assignment.hit, assignment.assignment_id, worker)),
-        "deadline": assignment.deadline.isoformat() if assignment.deadline else None,
+        "task_url": urljoin(settings.SITE_URL, url),
+        "deadline": assignment.deadline.isoformat(),
     }
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from csp.constants import SELF
@@ -33,6 +33,7 @@ from marketplace.views.people import for_worker, worker_at
 
 SORTS = {"newest": "-newest", "reward": "-reward", "most": "-places"}
 ROWS = 100
+PREVIEW = timedelta(hours=1)  # how long a preview can be loaded; a task can until its deadline
 FRAME = {"frame-src": ["https:", "http:", SELF]}
 
 
@@ -116,14 +117,15 @@ def preview(request: HttpRequest, worker: Worker, type_id: str) -> HttpResponse:
         "worker": worker,
         "group": Group(hit_type, 0, needed),
         "hit": hit,
-        "frame": _frame(hit, questions.NOT_ACCEPTED, worker) if may_see else None,
+        "frame": _frame(hit, questions.NOT_ACCEPTED, worker, faults.now() + PREVIEW) if may_see else None,
     }
     return _framing(render(request, "marketplace/preview.html", context))
 
 
-def _frame(hit: HIT, assignment_id: str, worker: Worker) -> dict[str, Any]:
+def _frame(hit: HIT, assignment_id: str, worker: Worker, until: datetime) -> dict[str, Any]:
     """Where the frame points, and how high it is."""
-    return {"url": work.task_url(hit, assignment_id, worker), "height": questions.read(hit.question).height}
+    url = work.task_url(hit, assignment_id, worker, until=until)
+    return {"url": url, "height": questions.read(hit.question).height}
 
 
 def _framing(page: HttpResponse) -> HttpResponse:
@@ -156,7 +158,7 @@ def task(request: HttpRequest, worker: Worker, assignment_id: str) -> HttpRespon
         "group": group,
         "seconds_left": left,
         "minutes_left": -(-left // 60),
-        "frame": _frame(held.hit, assignment_id, worker),
+        "frame": _frame(held.hit, assignment_id, worker, held.deadline),
     }
     return _framing(render(request, "marketplace/task.html", context))
 
@@ -205,11 +207,16 @@ OLD_SUBMIT = re.compile(r"https?://(?:www|workersandbox)\.mturk\.com/mturk/exter
 @never_cache
 @xframe_options_exempt
 @require_GET
-def frame(request: HttpRequest, hit_id: str) -> HttpResponse:
-    """An HTMLQuestion or QuestionForm. The policy puts it into an origin of its own: no script in it reaches anybody's
-    session, whatever the page around it allows.
+def frame(request: HttpRequest, hit_id: str, key: str) -> HttpResponse:
+    """An HTMLQuestion or QuestionForm, for whom the page around it was made: the key says so, as no cookie can. The
+    policy puts it into an origin of its own: no script in it reaches anybody's session, whatever that page allows.
     """
-    asked = questions.read(work.find(hit_id).question)
+    try:
+        asked = questions.read(work.framed(hit_id, key, at=faults.now()).question)
+    except work.NotThere as refused:
+        page = render(request, "marketplace/no_frame.html", {"said": refused.sentence}, status=404)
+        page._csp_replace = {"frame-ancestors": [SELF]}  # type: ignore[attr-defined]
+        return page
     submit = f"{work.submit_to()}/mturk/externalSubmit"
     if asked.kind == "html":
         content = OLD_SUBMIT.sub(submit, asked.text)

@@ -108,6 +108,7 @@ def test_what_beat_asks_for_is_there():
     assert wanted == {
         "annotation.tasks.expire_leases",
         "annotation.tasks.resume_jobs",
+        "hits.tasks.sweep",
         "marketplace.tasks.keep_time",
         "validation.tasks.label_ratings",
         "validation.tasks.score_workers",

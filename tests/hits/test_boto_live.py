@@ -30,7 +30,7 @@ from marketplace.models import HIT, Assignment, Bonus, Call, Grant, Qualificatio
 from tests.marketplace import market
 from tests.marketplace.market import do, hit_of, make_requester, make_worker
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
 CENTS_50 = Decimal("0.50")
 NEW = {

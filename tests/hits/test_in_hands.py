@@ -33,21 +33,21 @@ def test_what_is_not_needed_any_more_is_taken_down_the_last_first(lab):
 
 def test_what_is_missing_is_counted_in_sittings(lab):
     study = shop.make_shop_study(5)  # 10 seats
-    assert publishing.missing(study, "generate") == 5
+    assert publishing.missing(study)["generate"] == 5
     batch = shop.buy(study, 3)
-    assert publishing.missing(study, "generate") == 2
+    assert publishing.missing(study)["generate"] == 2
     publishing.pause(batch, by="test", at=timezone.now())
-    assert publishing.missing(study, "generate") == 5
+    assert publishing.missing(study)["generate"] == 5
 
 
 def test_while_earlier_stages_may_open_more_only_full_sittings_are_missing(lab):
     study = shop.make_shop_study(5)
     Item.objects.filter(ref__in=["q1", "q2", "q3"]).update(stage="validate", open_seats=1)  # 3 seats
-    assert [publishing.missing(study, stage) for stage in ("generate", "validate")] == [2, 1]
+    assert publishing.missing(study) == {"generate": 2, "validate": 1}
     Item.objects.filter(stage="generate").update(state="settled", open_seats=0, stage="", votes_wanted=0)
-    assert publishing.missing(study, "validate") == 2
+    assert publishing.missing(study)["validate"] == 2
 
 
 def test_a_sitting_holds_no_more_than_one_person_may_do(lab):
     study = shop.make_shop_study(4, items_per_sitting=4, max_annotations=2)
-    assert publishing.missing(study, "generate") == 4
+    assert publishing.missing(study)["generate"] == 4

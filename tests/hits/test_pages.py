@@ -160,7 +160,7 @@ def test_a_region_that_is_up_to_date_stays_as_it_is(client, study, mona):
 
 @pytest.mark.parametrize("address", ["batches", "spend"])
 def test_lists_cost_a_fixed_number_of_queries(client, study, mona, django_assert_num_queries, address):
-    many = {"batches": 27, "spend": 20}[address]
+    many = {"batches": 24, "spend": 20}[address]
     earn(make_batch(study), "ONE", state=Visit.State.QUARANTINED, why="Odd.")
     with django_assert_num_queries(many):
         client.get(url(address))

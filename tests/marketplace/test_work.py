@@ -1,6 +1,8 @@
 """What workers do, over HTTP as crowds do: accept, submit, give back; the clock; and who may do what."""
 
+import json
 from datetime import timedelta
+from urllib.parse import parse_qsl
 
 import pytest
 from django.conf import settings
@@ -278,9 +280,35 @@ def test_a_list_costs_the_same_queries_however_long(client, path):
 
 def test_a_task_of_this_server_has_an_address_too(client):
     hit, worker = make_hit(make_requester(), Question=HTML), make_worker()
-    url = Http(client, worker).post(f"hits/{hit}/accept/").json()["task_url"]
-    assert url.startswith(f"{settings.SITE_URL}/marketplace/frames/{hit}/?assignmentId=3")
-    assert "What is it?" in client.get(url.removeprefix(settings.SITE_URL)).content.decode()
+    held = Http(client, worker).post(f"hits/{hit}/accept/").json()
+    address, _, query = held["task_url"].partition("?")
+    assert address.startswith(f"{settings.SITE_URL}/marketplace/frames/{hit}/")
+    assert dict(parse_qsl(query)) == {
+        "assignmentId": held["assignment_id"],
+        "hitId": hit,
+        "workerId": worker.worker_id,
+        "turkSubmitTo": f"{settings.SITE_URL}/marketplace",
+    }
+    assert "What is it?" in client.get(held["task_url"].removeprefix(settings.SITE_URL)).content.decode()
+
+
+def test_a_task_of_this_server_opens_by_its_address_alone_and_in_time(client, settings):
+    """Who knows the HIT's id from a list may be kept from seeing it."""
+    lab = make_requester()
+    kind = QualificationType.objects.create(requester=lab, name="Q", description="D", created_at=timezone.now())
+    guard = need(kind.qualification_type_id, "Exists", ActionsGuarded="PreviewAndAccept")
+    hit = make_hit(lab, Question=HTML, QualificationRequirements=[guard])
+    other, worker = make_hit(lab, Question=HTML), make_worker()
+    assert hit in [row["hit_id"] for row in Http(client, worker).get("hits/").json()["hits"]]
+    address = Http(client, worker).post(f"hits/{other}/accept/").json()["task_url"].removeprefix(settings.SITE_URL)
+    *_, key, query = address.split("/")
+    assert client.get(address).status_code == 200
+    for path in (f"{hit}/", f"{hit}/{key}/", f"{hit}/9{key}/", f"{hit}/9999999999/", f"{other}/9{key}/"):
+        assert client.get(f"/marketplace/frames/{path}{query}").status_code == 404, path
+    settings.MARKETPLACE_FAULTS = json.dumps({"clock_shift": 601})
+    late = client.get(address)
+    assert (late.status_code, "open for too long" in late.content.decode()) == (404, True)
+    assert late.headers["Content-Security-Policy"].count("frame-ancestors 'self'") == 1
 
 
 def test_what_was_earned_is_what_the_ledger_says(client):
