@@ -67,10 +67,10 @@ def test_a_batch_lives_its_whole_life_whatever_becomes_of_the_answers(lab, setti
 def test_throttling_slows_a_batch_and_fails_nothing_though_nine_of_ten_calls_are_refused(lab, beat, suffer):
     """P8."""
     suffer(All={"throttle": 0.9}, seed=3)
-    terms = Terms(stage="generate", sittings=10, reward=Decimal("0.50"), per_hit=1)
-    study = shop.make_shop_study(20)
+    terms = Terms(stage="generate", sittings=5, reward=Decimal("0.50"), per_hit=1)
+    study = shop.make_shop_study(10)
     publishing.publish(study, terms, by="test", at=beat.now())
     beat.until_quiet(minutes=15)
     assert problems(study, at=beat.now()) == []
-    assert (HIT.objects.count(), calls("CreateHIT", outcome="ok")) == (10, 10)
-    assert calls("CreateHIT") > 50
+    assert (HIT.objects.count(), calls("CreateHIT", outcome="ok")) == (5, 5)
+    assert calls("CreateHIT") > 20
