@@ -84,10 +84,10 @@ def test_a_bonus_of_unknown_outcome_is_found_or_parked_after_a_day(lab, beat, su
 def test_what_was_only_throttled_for_a_day_is_sent(lab, beat, suffer):
     study = shop.make_shop_study(4)
     suffer(CreateHIT={"throttle": 1})
-    publish(study, beat)
+    publish(study, beat, 1)
     beat.sweep()
     suffer()
     beat.ahead += DAY
     beat.until_quiet()
     assert problems(study, at=beat.now()) == []
-    assert (HIT.objects.count(), calls("ListHITs")) == (2, 0)
+    assert (HIT.objects.count(), calls("ListHITs")) == (1, 0)
