@@ -51,11 +51,13 @@ SLOWEST = {Throttled: 5.0, MTurkUnavailable: 60.0}  # seconds between two tries,
 
 
 class NotYet(MTurkUnavailable):
-    """Something else must be done first. is_woken: whether that wakes this intent, so that it need not ask often."""
+    """Something else must be done first. came: whether it has been; given where that wakes those who wait (see
+    `wake_waiting`), so that they need not ask often.
+    """
 
-    def __init__(self, sentence: str, *, is_woken: bool = False) -> None:
+    def __init__(self, sentence: str, *, came: Callable[[], bool] | None = None) -> None:
         super().__init__(sentence, may_have_happened=False)
-        self.is_woken = is_woken
+        self.came = came
 
 
 class Unknowable(Exception):
@@ -142,6 +144,12 @@ def _send_message() -> None:
 
 
 @transaction.atomic
+def wake_waiting(waiting: QuerySet[Intent], *, at: datetime) -> None:
+    """Have those try now that wait for what has just come about; after the commit, so that they find it."""
+    sleeping = waiting.filter(state=State.PENDING, not_before__gt=at)
+    transaction.on_commit(lambda: sleeping.update(not_before=at))
+
+
 def again(intent: Intent, *, by: str, at: datetime) -> bool:
     """A person lets a refused or parked intent be tried again, under its own token; False if somebody did before.
 
@@ -212,6 +220,10 @@ def carry_out(intent: Intent, mturk: MTurkClient, *, now: Callable[[], datetime]
                 _record(intent, State.FAILED, now(), error=missing.sentence)
             else:
                 _wait(intent, now() + _pause(intent, missing), missing.sentence, now())
+        except NotYet as early:
+            _wait(intent, now() + _pause(intent, early), early.sentence, now(), early)
+            if early.came and early.came():  # in flight, this one was not among those who were woken
+                wake_waiting(Intent.objects.filter(pk=intent.pk), at=now())
         except MTurkUnavailable as unavailable:
             _wait(intent, now() + _pause(intent, unavailable), unavailable.sentence, now(), unavailable)
         except MTurkRefused as refused:
@@ -270,7 +282,7 @@ def _is_agreed(intent: Intent, at: datetime) -> bool:
 
 def _pause(intent: Intent, error: MTurkError) -> timedelta:
     """Twice as long with every try, and never quite the same for two of them."""
-    if isinstance(error, NotYet) and error.is_woken:
+    if isinstance(error, NotYet) and error.came:
         return timedelta(seconds=SLOWEST[MTurkUnavailable])
     most = SLOWEST[Throttled] if isinstance(error, Throttled | NotYet) else SLOWEST[MTurkUnavailable]
     jitter = Random(f"{intent.token} {intent.attempts}").uniform(0.5, 1.5)

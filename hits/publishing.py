@@ -226,12 +226,11 @@ def end(batch: Batch, *, by: str, at: datetime) -> int:
 @transaction.atomic
 def _move(batch: Batch, before: Sequence[str], to: str, *, by: str, at: datetime) -> None:
     places.check(batch.place)
-    # Intents before the batch: in this order they are locked where an outcome is recorded.
-    Intent.objects.filter(batch=batch, kind="create", state=Intent.State.PENDING).update(not_before=at)
     if not Batch.objects.filter(pk=batch.pk, state__in=before).update(state=to):
         batch.refresh_from_db(fields=["state"])
         raise NotNow(f"This batch is {batch.state}.")
     batch.state = Batch.State(to)
+    intents.wake_waiting(Intent.objects.filter(batch=batch, kind="create"), at=at)
     record([event(batch.study, f"batch {to}", by=by, at=at, batch=batch.number)])
     if to == Batch.State.OPEN:
         being_ended = Q(intents__kind="expiry", intents__closed_at=None)  # by a pause that was not carried out yet
@@ -379,7 +378,8 @@ def _create(intent: Intent, mturk: MTurkClient) -> str:
     hit = Hit.objects.select_related("batch__study").get(intents=intent)
     batch = hit.batch
     if not intent.was_unsure and batch.state == Batch.State.PAUSED:
-        raise NotYet("The batch is paused.", is_woken=True)
+        goes_on = Batch.objects.filter(pk=batch.pk).exclude(state=Batch.State.PAUSED)
+        raise NotYet("The batch is paused.", came=goes_on.exists)
     if not intent.was_unsure and batch.state == Batch.State.CLOSED:
         raise MTurkRefused("The batch was ended before this HIT was published.")
     return mturk.create_hit(

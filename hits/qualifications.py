@@ -38,9 +38,9 @@ def ensure(study: Study, stages: Iterable[str], place: str, *, at: datetime) -> 
 
 def type_id(study: Study, purpose: str, place: str) -> str:
     """Raises NotYet while the marketplace does not have it."""
-    found = QualificationType.objects.filter(study=study, purpose=purpose, place=place).first()
-    if found is None or not found.type_id:
-        raise NotYet("The study's qualification is made first.", is_woken=True)
+    made = QualificationType.objects.filter(study=study, purpose=purpose, place=place).exclude(type_id="")
+    if (found := made.first()) is None:
+        raise NotYet("The study's qualification is made first.", came=made.all().exists)
     return found.type_id
 
 
@@ -130,8 +130,7 @@ def _find(intent: Intent, mturk: MTurkClient) -> str | None:
 
 def _made(intent: Intent, at: datetime) -> None:
     QualificationType.objects.filter(pk=intent.params["type"]).update(type_id=intent.remote_id)
-    waiting = Intent.objects.filter(kind="create", study=intent.study_id, place=intent.place, state=State.PENDING)
-    waiting.filter(not_before__gt=at).update(not_before=at)
+    intents.wake_waiting(Intent.objects.filter(kind="create", study=intent.study_id, place=intent.place), at=at)
 
 
 def _grant(intent: Intent, mturk: MTurkClient) -> str:

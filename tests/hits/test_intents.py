@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from hits import intents
 from hits.client import AlreadyDone, InsufficientFunds, MTurkRefused, MTurkUnavailable, Throttled, WrongState
-from hits.intents import KINDS, Kind
+from hits.intents import KINDS, Kind, NotYet
 from hits.models import Intent
 from tests.factories import LONG_AGO, make_study
 
@@ -133,6 +133,17 @@ def test_a_day_of_throttling_does_not_use_the_token_up(kind, intent):
     carry_out(intent, times=1)
     carry_out(intent, at=LONG_AGO + timedelta(days=2))
     assert (remote.calls, told) == (["send", "send"], [("done", "A1")])
+
+
+@pytest.mark.parametrize(("came", "again"), [(True, timedelta(0)), (False, timedelta(seconds=60))])
+def test_what_is_waited_for_may_come_about_during_the_try(
+    kind, intent, django_capture_on_commit_callbacks, came, again
+):
+    kind(Remote(NotYet("Something else is first.", came=lambda: came)))
+    with django_capture_on_commit_callbacks(execute=True):
+        intents.carry_out(intents.claim(PLACE, LONG_AGO), None, now=lambda: LONG_AGO)
+    intent.refresh_from_db()
+    assert (intent.state, intent.not_before) == (Intent.State.PENDING, LONG_AGO + again)
 
 
 def test_what_may_have_happened_once_at_most_is_parked(kind, intent):
