@@ -1,6 +1,7 @@
 """Run every check and test: `make test`, or a part of it: `make test ARGS="tests/annotation -k lease"`.
 
-The tests run on SQLite, and beside that, those that use the database once more on PostgreSQL, where the races run too.
+The tests run on SQLite, and beside that the journeys, and those that use the database once more on PostgreSQL, where the
+races run too.
 """
 
 import os
@@ -46,21 +47,27 @@ def checks() -> Iterator[str]:
 
 
 def tests(arguments: Sequence[str], up: ExitStack, missing: Sequence[system.Program]) -> Iterator[str]:
-    """The names of the runs that failed. `up` keeps the servers up until all have ended."""
+    """The names of the runs that failed, which go side by side. `up` keeps the servers up until all have ended."""
     if system.REDIS not in missing:
         os.environ["TEST_REDIS_URL"] = up.enter_context(services.redis_server())
     if system.POSTGRES in missing:
-        codes = {"SQLite": run(*PYTEST, *arguments)}
+        codes = {"tests on SQLite": run(*PYTEST, *arguments)}
     else:
         theirs = {"DATABASE_URL": up.enter_context(services.postgres())}
         if system.REDIS not in missing:
             theirs["TEST_REDIS_URL"] = up.enter_context(services.redis_server())
-        beside = Beside(*PYTEST, "-m", "database and not sqlite and not journey", *arguments, **theirs)
-        up.enter_context(beside)
-        codes = {"SQLite": run(*PYTEST, "-m", "not postgres", *arguments), "PostgreSQL": beside.wait()}
-    for database, code in codes.items():
+        marked = "database and not sqlite and not journey"
+        beside = {
+            "journeys": Beside(*PYTEST, "-m", "journey", *arguments),
+            "tests on PostgreSQL": Beside(*PYTEST, "-m", marked, *arguments, **theirs),
+        }
+        for each in beside.values():
+            up.enter_context(each)
+        codes = {"tests on SQLite": run(*PYTEST, "-m", "not postgres and not journey", *arguments)}
+        codes |= {name: each.wait() for name, each in beside.items()}
+    for name, code in codes.items():
         if code and not (code == NOTHING_COLLECTED and arguments):
-            yield f"tests on {database}"
+            yield name
 
 
 class Beside:
