@@ -1,7 +1,7 @@
 """Run every check and test: `make test`, or a part of it: `make test ARGS="tests/annotation -k lease"`.
 
-The tests run on SQLite, and beside that the journeys, and those that use the database once more on PostgreSQL, where the
-races run too.
+The tests run on SQLite, and beside that the journeys, and those that use the database on PostgreSQL once more, where
+the races run too.
 """
 
 import os
