@@ -74,6 +74,7 @@ def batches(study: Study, number: int | None = None) -> list[Row]:
     found = Batch.objects.filter(study=study).select_related("study")
     rows = list(found if number is None else found.filter(number=number))
     mine = [row.pk for row in rows]
+    invited = {row.pk for row in rows if row.invited_id}
     hits: dict[int, Counter[str]] = {pk: Counter() for pk in mine}
     unsold: Counter[int] = Counter()
     for pk, state, count, free in (
@@ -86,9 +87,9 @@ def batches(study: Study, number: int | None = None) -> list[Row]:
         unsold[pk] += free
     worked: dict[int, Counter[str]] = {pk: Counter() for pk in mine}
     paid: Counter[int] = Counter()
-    sums = Payment.objects.filter(batch__in=mine).order_by().values_list("batch", "kind", "state")
+    sums = Payment.objects.filter(batch__in=mine).exclude(visit=None).order_by().values_list("batch", "kind", "state")
     for pk, kind, state, count, amount, fee in sums.annotate(n=Count("pk"), a=Sum("amount"), f=Sum("fee")):
-        worked[pk][state] += count if kind == Payment.Kind.REWARD else 0
+        worked[pk][state] += count if kind == Payment.Kind.REWARD or pk in invited else 0
         paid[pk] += amount + fee if state == Payment.State.PAID else 0
     quarantined = _counted(odd_visits(study).values_list("hit__batch"))
     attention = _counted(stuck(study).values_list("batch"))

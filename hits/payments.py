@@ -90,12 +90,9 @@ def offer(
 
     Raises BadTerms, ReasonNeeded, OverBudget, NotNow (nothing to pay it through). Locks the study's budget.
     """
-    if not 0 < amount <= MOST or amount != pricing.cents(amount):
-        raise BadTerms(f"An amount is dollars and cents, above 0 and at most {MOST}; it was {amount}.")
-    if not reason.strip():
-        raise ReasonNeeded("Say what it is for: the worker reads it.")
+    check(amount, reason)
     is_remote = hasattr(worker, "market")
-    visit = visit or (_newest(study, worker) if is_remote else None)
+    visit = visit or (newest(study, worker) if is_remote else None)
     if is_remote and visit is None:
         raise NotNow("This worker has no submitted work that a bonus could be paid through.")
     with transaction.atomic():
@@ -124,7 +121,15 @@ def offer(
     return payment
 
 
-def _newest(study: Study, worker: Worker) -> Visit | None:
+def check(amount: Decimal, reason: str) -> None:
+    """Raises BadTerms, ReasonNeeded."""
+    if not 0 < amount <= MOST or amount != pricing.cents(amount):
+        raise BadTerms(f"An amount is dollars and cents, above 0 and at most {MOST}; it was {amount}.")
+    if not reason.strip():
+        raise ReasonNeeded("Say what it is for: the worker reads it.")
+
+
+def newest(study: Study, worker: Worker) -> Visit | None:
     """Work through which a bonus can be paid: anything that the marketplace saw submitted."""
     seen = Visit.objects.filter(worker=worker, hit__batch__study=study).exclude(remote="")
     return seen.select_related("hit__batch").order_by("-submitted_at").first()

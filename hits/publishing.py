@@ -10,7 +10,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Max, Q, Sum
+from django.db.models import F, Max, Q, QuerySet, Sum
 from django.urls import reverse
 
 from annotation import limits
@@ -20,7 +20,7 @@ from hits import intents, places, pricing, qualifications, requirements, spendin
 from hits.client import MTurkClient, MTurkRefused, NewHit, NotThere
 from hits.errors import BadTerms, NotNow
 from hits.intents import Kind, NotYet
-from hits.models import Batch, Hit, Intent, Visit
+from hits.models import Batch, Hit, Intent, Payment, Visit
 
 LOOK_FIRST = timedelta(minutes=2)  # after publishing; a worker's visit brings it forward
 MOST_SITTINGS = 100_000
@@ -152,7 +152,7 @@ def publish(study: Study, terms: Terms, *, by: str, at: datetime) -> Batch:
             },
         )
         qualifications.ensure(study, [s.name for s in study.protocol.stages], place, at=at)
-        _add_hits(batch, seats, by=by, at=at)
+        add_hits(batch, seats, by=by, at=at)
         cost = str(batch.cost * terms.sittings)
         record([event(study, "batch published", by=by, at=at, batch=batch.number, sittings=terms.sittings, cost=cost)])
     return batch
@@ -163,7 +163,7 @@ def _count(study: Study) -> str:
     return "one item" if n == 1 else f"{n} items"
 
 
-def _add_hits(batch: Batch, seats: Sequence[int], *, by: str, at: datetime) -> None:
+def add_hits(batch: Batch, seats: Sequence[int], *, by: str, at: datetime) -> None:
     """Planned HITs with an intent each. In the caller's transaction, which has made sure of the money."""
     first = (batch.hits.aggregate(last=Max("number"))["last"] or 0) + 1
     hits = Hit.objects.bulk_create(
@@ -195,6 +195,8 @@ def top_up(batch: Batch, sittings: int, *, by: str, at: datetime) -> None:
     """
     places.check(batch.place)
     _check_more(sittings)
+    if batch.invited_id:
+        raise NotNow("This batch is for one person, once.")
     with transaction.atomic():
         spending.reserve(batch.study, batch.cost * sittings)
         locked = Batch.objects.select_for_update(of=("self",)).get(pk=batch.pk)
@@ -202,7 +204,7 @@ def top_up(batch: Batch, sittings: int, *, by: str, at: datetime) -> None:
             raise NotNow("This batch has ended; publish a new one.")
         locked.sittings += sittings
         locked.save(update_fields=["sittings"])
-        _add_hits(locked, sizes(sittings, batch.per_hit), by=by, at=at)
+        add_hits(locked, sizes(sittings, batch.per_hit), by=by, at=at)
         record([event(batch.study, "batch topped up", by=by, at=at, batch=batch.number, sittings=sittings)])
 
 
@@ -342,6 +344,8 @@ def _offered(study: Study) -> Counter[str]:
 
 def follow(batch: Batch, *, at: datetime) -> int:
     """Take HITs down whose seats the study needs no more; returns how many. People who hold one keep it."""
+    if batch.invited_id:
+        return 0
     needed = still_needed(batch.study, batch.stage)
     if needed is None or batch.state != Batch.State.OPEN:
         return 0
@@ -367,6 +371,9 @@ def task_address(hit: Hit) -> str:
 
 def requirements_of(batch: Batch) -> list[Mapping[str, Any]]:
     """The batch's, and the study's own. Raises NotYet while the marketplace does not have those."""
+    if batch.invited:
+        purpose = qualifications.purpose_of(batch.invited)
+        return [requirements.holds(qualifications.type_id(batch.study, purpose, batch.place))]
     out = qualifications.type_id(batch.study, qualifications.OUT, batch.place)
     found = [*batch.requirements, requirements.lacks(out)]
     if batch.open_to == Batch.OpenTo.QUALIFIED:
@@ -416,6 +423,12 @@ def _created(intent: Intent, at: datetime) -> None:
 
 def _not_created(intent: Intent, sentence: str, at: datetime) -> None:
     Hit.objects.filter(intents=intent).update(state=Hit.State.FAILED, unsold=0)
+    _compensation(intent, Payment.State.ASKED).update(state=Payment.State.VOID, settled_at=at)
+
+
+def _compensation(intent: Intent, state: str) -> QuerySet[Payment]:
+    """What its HIT would pay to the one person it is for, if it is for one."""
+    return Payment.objects.filter(batch=intent.batch_id, batch__invited__isnull=False, visit=None, state=state)
 
 
 def _plan_again(intent: Intent, at: datetime) -> None:
@@ -424,6 +437,7 @@ def _plan_again(intent: Intent, at: datetime) -> None:
     if hit.batch.state == Batch.State.CLOSED:
         raise NotNow("This batch has ended; publish a new one.")
     spending.reserve(hit.batch.study, hit.batch.cost * hit.seats)
+    _compensation(intent, Payment.State.VOID).update(state=Payment.State.ASKED, settled_at=None)
     Hit.objects.filter(pk=hit.pk, state=Hit.State.FAILED).update(state=Hit.State.PLANNED, unsold=F("seats"))
 
 

@@ -12,21 +12,27 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
 from annotation.events import SYSTEM
-from annotation.models import Enrolment, Qualification, Study
+from annotation.models import Enrolment, Qualification, Study, Worker
 from hits import intents
 from hits.client import MTurkClient, NotThere
 from hits.intents import Kind, NotYet
-from hits.models import Grant, Intent, MarketWorker, QualificationType
+from hits.models import Batch, Grant, Hit, Intent, MarketWorker, QualificationType
 
 State = Intent.State
-OUT = QualificationType.OUT
+OUT, FOR = QualificationType.OUT, "for "
 EVERY = timedelta(hours=1)  # how often the holders at the marketplace are compared
+
+
+def purpose_of(worker: Worker) -> str:
+    """Of the type that only this worker holds, while there is a HIT for them alone."""
+    return f"{FOR}{worker.pk}"
 
 
 def ensure(study: Study, stages: Iterable[str], place: str, *, at: datetime) -> None:
     """The types for these stages and for being out; made at the marketplace if new. In the caller's transaction."""
     for purpose in (*stages, OUT):
         name = f"Excluded from {study.slug}" if purpose == OUT else f"May {purpose} in {study.slug}"
+        name = f"Compensation {purpose.removeprefix(FOR)} from {study.slug}" if purpose.startswith(FOR) else name
         made, _ = QualificationType.objects.get_or_create(
             study=study, purpose=purpose, place=place, defaults={"name": name}
         )
@@ -61,6 +67,9 @@ def follow(study: Study, place: str, *, at: datetime) -> int:
 
 def _wanted(study: Study, purpose: str) -> set[int]:
     """Workers (ids) who should hold it."""
+    if purpose.startswith(FOR):
+        offered = Batch.objects.filter(study=study, hits__state__in=[Hit.State.PLANNED, Hit.State.OPEN])
+        return set(offered.filter(invited=int(purpose.removeprefix(FOR))).values_list("invited", flat=True))
     if purpose == OUT:
         gone = study.enrolments.filter(~Q(state=Enrolment.State.ACTIVE))
         return set(gone.values_list("worker", flat=True))

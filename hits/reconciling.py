@@ -12,7 +12,7 @@ from annotation import exclusion, submission
 from annotation.events import SYSTEM, event, record
 from annotation.models import Annotation, Enrolment, Study
 from annotation.models.sittings import State as SittingState
-from hits import intents, payments, people, publishing
+from hits import intents, inviting, payments, people, publishing
 from hits.client import MTurkClient, MTurkError, MTurkUnavailable, NotThere, RemoteAssignment
 from hits.models import Batch, Hit, Payment, Visit
 
@@ -24,6 +24,7 @@ NO_ANSWER = "It was submitted at the marketplace, but no answer is here."
 NO_REFERENCE = "It was submitted at the marketplace, but not from the page that took the answer."
 OTHER_HIT = "It belongs to another HIT than the page that was opened."
 OTHER_WORKER = "Somebody else submitted this assignment at the marketplace."
+NOT_INVITED = "It was for somebody else."
 NEVER_SEEN = "An answer is here, but the marketplace never saw it submitted."
 
 
@@ -142,7 +143,7 @@ def take_in(remote: RemoteAssignment, hit: Hit, *, at: datetime) -> Counter[str]
     )
     visit = Visit.objects.select_for_update(of=("self",)).get(pk=visit.pk)
     Visit.objects.filter(pk=visit.pk).update(**seen)
-    payment = payments.owe_reward(visit, hit, market.worker, at=at)
+    payment = inviting.is_taken_by(visit, hit) or payments.owe_reward(visit, hit, market.worker, at=at)
     if visit.state in UNPROVEN:
         if problem := _problem(visit, remote, hit):
             quarantine(visit, problem, at=at)
@@ -166,6 +167,8 @@ def passes(visit: Visit) -> bool:
     """The study's checks: the answer is proven to be this worker's, and the study lets them work."""
     if visit.state != State.CONFIRMED or visit.worker is None:
         return False
+    if visit.hit.batch.invited_id:
+        return True
     enrolled = Enrolment.objects.filter(study=visit.hit.batch.study, worker=visit.worker)
     return enrolled.filter(state=Enrolment.State.ACTIVE).exists()
 
@@ -174,6 +177,8 @@ def _problem(visit: Visit, remote: RemoteAssignment, hit: Hit) -> str:
     """Why this submission does not prove the answer that is here, or ""."""
     if visit.hit_id != hit.pk:
         return OTHER_HIT
+    if hit.batch.invited_id:
+        return "" if visit.worker_id == hit.batch.invited_id else NOT_INVITED
     sitting = visit.sitting
     if sitting is None or sitting.state != SittingState.SUBMITTED:
         return NO_ANSWER
@@ -187,7 +192,8 @@ def _prove(visit: Visit, *, at: datetime) -> None:
     before, sitting = visit.state, visit.sitting
     Visit.objects.filter(pk=visit.pk).update(state=State.CONFIRMED, why="")
     visit.state = State.CONFIRMED
-    assert sitting is not None
+    if sitting is None:  # a compensation: there is nothing to count
+        return
     submission.confirm(sitting, at=at)
     if before == State.UNCLAIMED and passes(visit):  # given up too early: what nobody has collected since counts
         ids = Annotation.objects.filter(assignment__sitting=sitting).values_list("pk", flat=True)
@@ -241,6 +247,7 @@ def _end(hit: Hit, mturk: MTurkClient, *, at: datetime) -> None:
     live = Hit.objects.filter(pk=hit.pk, state__in=[Hit.State.OPEN, Hit.State.ENDING])
     live.update(state=Hit.State.ENDED, unsold=0)
     hit.state = Hit.State.ENDED
+    inviting.lapse(hit, at=at)
 
 
 def _look_again(hit: Hit, at: datetime) -> None:
@@ -248,7 +255,8 @@ def _look_again(hit: Hit, at: datetime) -> None:
     hit.refresh_from_db(fields=["state", "expires_at"])
     expected = hit.visits.filter(state=State.LEFT).exists()
     open_ones = [Payment.State.DUE, Payment.State.ASKED, Payment.State.ATTENTION]  # all of which may approve itself
-    unsettled = Payment.objects.filter(visit__hit=hit, kind=Payment.Kind.REWARD, state__in=open_ones).exists()
+    through_approval = [Payment.Kind.REWARD, Payment.Kind.COMPENSATION]
+    unsettled = Payment.objects.filter(visit__hit=hit, kind__in=through_approval, state__in=open_ones).exists()
     live = hit.state in (Hit.State.OPEN, Hit.State.ENDING)
     when = at + OFTEN if expected else at + SELDOM if live or unsettled else None
     if when and not expected and hit.over_at and at < hit.over_at + GRACE < when:

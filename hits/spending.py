@@ -53,7 +53,8 @@ def committed(study: Study) -> Decimal:
         .aggregate(sum=Sum(F("amount") + F("fee"), output_field=money))
     )
     cost = ExpressionWrapper(F("unsold") * (F("batch__reward") + F("batch__fee")), output_field=money)
-    open_seats = Hit.objects.filter(batch__study=study, state__in=SELLING).aggregate(sum=Sum(cost))
+    # What is for one person is counted where it is owed to them.
+    open_seats = Hit.objects.filter(batch__study=study, batch__invited=None, state__in=SELLING).aggregate(sum=Sum(cost))
     return Decimal(paid["sum"] or 0) + Decimal(open_seats["sum"] or 0)
 
 

@@ -130,6 +130,8 @@ def go_on(visit: Visit, *, at: datetime) -> Onward:
     """What comes next in this visit. Raises a Refusal with a sentence where the worker should return the HIT."""
     study, stage, worker = visit.hit.batch.study, visit.hit.batch.stage, visit.worker
     assert worker is not None
+    if invited := visit.hit.batch.invited_id:
+        return Onward(Where.LEAVE) if worker.pk == invited else Onward(Where.STOP, said=NOT_FOR_YOU)
     sitting = visit.sitting
     if sitting and sitting.state == SittingState.SUBMITTED and _is_the_end(sitting):
         return Onward(Where.LEAVE, sitting)
@@ -151,6 +153,7 @@ def go_on(visit: Visit, *, at: datetime) -> Onward:
     return Onward(Where.STOP, said=SAID[step])
 
 
+NOT_FOR_YOU = "This HIT is for somebody else. Please return it."
 CHOSEN = "This part of the study is for people whom its team has chosen. Please return this HIT."
 SAID = {
     Step.REVOKED: "Your access to this study has been withdrawn. Please return this HIT.",
@@ -218,7 +221,7 @@ def leave(visit: Visit, *, at: datetime) -> Visit:
 
     Raises Closed while there is nothing to hand in.
     """
-    if visit.sitting is None or visit.sitting.state != SittingState.SUBMITTED:
+    if not visit.hit.batch.invited_id and (visit.sitting is None or visit.sitting.state != SittingState.SUBMITTED):
         raise Closed("There is nothing to hand in yet.")
     with transaction.atomic():
         if Visit.objects.filter(pk=visit.pk, state=Visit.State.OPEN).update(state=Visit.State.LEFT, left_at=at):

@@ -17,7 +17,7 @@ from django.db.models import Count, Sum
 from annotation.models import Annotation, Enrolment, Study, Worker
 from annotation.models.workers import running_code
 from annotation.reading import BadFile
-from hits import payments, pricing, spending
+from hits import inviting, payments, pricing, spending
 from hits.errors import BadTerms, NotNow
 from hits.models import Payment
 
@@ -211,7 +211,10 @@ def decide(study: Study, drafts: Sequence[Draft], *, by: str, at: datetime) -> i
         for draft in fresh:
             terms = (draft.kind, draft.amount, draft.reason)
             try:
-                payments.offer(study, draft.worker, *terms, key=draft.key, by=by, at=at)
+                if inviting.is_needed(study, draft.worker, draft.kind):
+                    inviting.invite(study, draft.worker, *terms[1:], key=draft.key, by=by, at=at)
+                else:
+                    payments.offer(study, draft.worker, *terms, key=draft.key, by=by, at=at)
             except NotNow as refusal:
                 raise NotNow(f"{draft.code}: {refusal.sentence} Nobody was paid.") from None
     return len(fresh)

@@ -19,6 +19,7 @@ class Batch(models.Model):
 
     place: the marketplace and the account it was confirmed for (see `places`); a batch never leaves it.
     sittings: paid at most; per_hit: seats of one HIT. fee: of one sitting, beside the reward.
+    invited: the one person it is for, who is compensated by it (see `inviting`); it has no stage then.
     open_to: everybody whom the requirements let in, or only those whom the study qualified for the stage.
     approval: whether work is approved by itself once the study's checks are passed, or by hand.
     """
@@ -38,7 +39,7 @@ class Batch(models.Model):
 
     study = models.ForeignKey(Study, models.PROTECT, related_name="batches", db_index=False)
     number = models.PositiveIntegerField()
-    stage = models.CharField(max_length=20)
+    stage = models.CharField(max_length=20, blank=True)
     place = models.CharField(max_length=200)
     title = models.CharField(max_length=128)
     description = models.CharField(max_length=2000)
@@ -52,6 +53,7 @@ class Batch(models.Model):
     auto_approval_hours = models.PositiveIntegerField()
     requirements = models.JSONField(default=list, blank=True)
     open_to = models.CharField(max_length=10, choices=OpenTo, default=OpenTo.ANYONE)
+    invited = models.ForeignKey(Worker, models.PROTECT, related_name="invitations", null=True, blank=True)
     approval = models.CharField(max_length=10, choices=Approval, default=Approval.CHECKED)
     state = models.CharField(max_length=10, choices=State, default=State.OPEN)
     created_by = models.CharField(max_length=160)
@@ -63,6 +65,9 @@ class Batch(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["study", "number"], name="batch_number_once_per_study"),
             models.CheckConstraint(condition=Q(reward__gte=0, fee__gte=0), name="batch_costs_are_not_negative"),
+            models.CheckConstraint(
+                condition=Q(stage="") ^ Q(invited=None), name="batch_is_of_a_stage_or_for_one_person"
+            ),
         ]
 
     def __str__(self) -> str:

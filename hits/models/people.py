@@ -20,10 +20,10 @@ class MarketWorker(models.Model):
 
 
 class QualificationType(models.Model):
-    """A qualification at the marketplace that stands for a stage of a study, or for being out of it.
+    """A qualification at the marketplace that stands for a stage of a study, for being out of it, or for one person.
 
-    purpose: the stage's name for "may work here", OUT for "may not". type_id: "" until the marketplace has it.
-    checked_at: when its holders were last compared with the study.
+    purpose: the stage's name for "may work here", OUT for "may not", or as `qualifications.purpose_of` names a worker.
+    type_id: "" until the marketplace has it. checked_at: when its holders were last compared with the study.
     """
 
     OUT = "out"

@@ -48,8 +48,9 @@ class Shown:
 
     @classmethod
     def of(cls, row: Row) -> "Shown":
-        stage = row.batch.study.protocol.stage(row.batch.stage)
-        return cls(row, stage.title, _with_swatches(charts.hits_bar(row)), _with_swatches(charts.sittings_bar(row)))
+        stage, study = row.batch.stage, row.batch.study
+        title = study.protocol.stage(stage).title if stage else "a compensation"
+        return cls(row, title, _with_swatches(charts.hits_bar(row)), _with_swatches(charts.sittings_bar(row)))
 
 
 def _with_swatches(drawn: tuple[SafeString, list[Part]]) -> tuple[SafeString, list[tuple[Part, SafeString]]]:

@@ -139,7 +139,7 @@ def _unsold(batch: Batch) -> tuple[int, int, Decimal]:
 def top_up(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """More sittings on the same terms."""
     batch = find(study, number)
-    needed = publishing.missing(study)[batch.stage] or None
+    needed = publishing.missing(study).get(batch.stage) or None
     form = MoreForm(request.POST if request.method == "POST" else None, initial={"sittings": needed})
     more, title = _number_of(request, form, "sittings"), f"Top up batch {number}"
     if more is None:

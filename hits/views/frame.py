@@ -68,6 +68,8 @@ def enter(request: HttpRequest, key: str) -> HttpResponse:
 def _preview(request: HttpRequest, hit: Hit) -> HttpResponse:
     """The task to look at: no session, no lock, nothing to send."""
     batch, study = hit.batch, hit.batch.study
+    if batch.invited_id:
+        return framed(render(request, "hits/frame/preview.html", {"study": study, "batch": batch}))
     stage = study.protocol.stage(batch.stage)
     example = study.items.filter(role=Item.Role.PRACTICE).order_by("pk").first()
     context = {
