@@ -143,13 +143,13 @@ def _send_message() -> None:
     send_intents.delay()
 
 
-@transaction.atomic
 def wake_waiting(waiting: QuerySet[Intent], *, at: datetime) -> None:
     """Have those try now that wait for what has just come about; after the commit, so that they find it."""
     sleeping = waiting.filter(state=State.PENDING, not_before__gt=at)
     transaction.on_commit(lambda: sleeping.update(not_before=at))
 
 
+@transaction.atomic
 def again(intent: Intent, *, by: str, at: datetime) -> bool:
     """A person lets a refused or parked intent be tried again, under its own token; False if somebody did before.
 
