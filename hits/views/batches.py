@@ -194,9 +194,12 @@ def batch(request: HttpRequest, study: Study, number: int) -> HttpResponse:
 def _work(request: HttpRequest, batch: Batch) -> dict[str, Any]:
     """Visits of a batch, newest first, with what each earned."""
     state = request.GET.get("state", "")
+    # What the work earns: its HIT's reward, which for one invited person is their compensation.
+    kind = Payment.Kind.COMPENSATION if batch.invited_id else Payment.Kind.REWARD
     wanted = FILTERS[state][1] if state in FILTERS else {}
+    wanted = wanted | ({"payments__kind": kind} if "payments__kind" in wanted else {})
     page = page_number(request.GET)
-    rewards = Payment.objects.filter(kind=Payment.Kind.REWARD)
+    rewards = Payment.objects.filter(kind=kind)
     visits: QuerySet[Visit] = Visit.objects.filter(hit__batch=batch, **wanted).distinct().order_by("-pk")
     found = visits.select_related("hit").prefetch_related(Prefetch("payments", rewards, to_attr="rewards"))
     visible = list(found[(page - 1) * ROWS : page * ROWS + 1])

@@ -51,7 +51,7 @@ def invitation(study):
     return Batch.objects.get(study=study, invited__isnull=False)
 
 
-def test_they_alone_take_the_hit_and_are_paid_once(study, unlucky):
+def test_they_alone_take_the_hit_and_are_paid_once(study, unlucky, client, admin_user):
     assert [compensate(study, unlucky), compensate(study, unlucky)] == [1, 0]
     batch = invitation(study)
     assert Grant.objects.get(worker__remote_worker=unlucky.worker_id, qualification__purpose__startswith="for ").held
@@ -71,6 +71,9 @@ def test_they_alone_take_the_hit_and_are_paid_once(study, unlucky):
         Visit.State.CONFIRMED,
     )
     assert Assignment.objects.get(hit__hit_id=batch.hits.get().hit_id).state == "Approved"
+    client.force_login(admin_user)
+    page = client.get(f"/studies/{study.slug}/batches/{batch.number}/?state=paid").content.decode()
+    assert ("nothing owed" in page, "$2.00" in page) == (False, True)
     assert list(Transfer.objects.filter(what="reward").values_list("cents", flat=True)) == [200]
 
 
