@@ -70,6 +70,8 @@ def _preview(request: HttpRequest, hit: Hit) -> HttpResponse:
     batch, study = hit.batch, hit.batch.study
     stage = study.protocol.stage(batch.stage)
     example = study.items.filter(role=Item.Role.PRACTICE).order_by("pk").first()
+    if example:
+        stage = stage.fitted(example.payload)
     context = {
         "study": study,
         "batch": batch,
