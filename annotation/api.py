@@ -18,7 +18,7 @@ from rest_framework.decorators import api_view
 from rest_framework.exceptions import NotFound, ParseError
 from rest_framework.request import Request
 
-from annotation import leasing, serializers, submission
+from annotation import fitting, leasing, serializers, submission
 from annotation.authentication import caller
 from annotation.errors import Invalid
 from annotation.forms import by_field, read_draft
@@ -80,7 +80,8 @@ def draft(request: Request, pk: int) -> JsonResponse:
     """Keep an unfinished answer; it also renews the lease."""
     answer = _only(request, "answer", object)
     assignment = _own_assignment(request, pk)
-    fields, problems = read_draft(assignment.sitting.study.protocol.stage(assignment.stage), answer)
+    stage = assignment.sitting.study.protocol.stage(assignment.stage)
+    fields, problems = read_draft(fitting.stage_of(stage, assignment), answer)
     if problems:
         return problem(422, Invalid.code, NOT_KEPT, errors={pk: by_field(problems)})
     now = timezone.now()
@@ -131,7 +132,7 @@ def _own_sitting(request: Request, pk: int) -> Sitting:
 
 def _own_assignment(request: Request, pk: int) -> Assignment:
     try:
-        return Assignment.objects.select_related("sitting__study").get(pk=pk, worker=caller(request))
+        return Assignment.objects.select_related("item", "sitting__study").get(pk=pk, worker=caller(request))
     except Assignment.DoesNotExist:
         raise NotFound(NOT_YOURS.format("assignment")) from None
 

@@ -261,7 +261,7 @@ def _fit(study: Study, row: Given, item: Item | None, people: People) -> Fresh:
         raise BadRow(f"there is no item {row.item!r}")
     if item.role not in TAKEN:
         raise BadRow(f"the item {row.item!r} is not for work but for {item.role}")
-    stage = study.protocol.stage(row.stage)
+    stage = study.protocol.stage(row.stage).fitted(item.payload)
     form = AnswerForm(stage, item.payload, stage.adopt(row.answer))
     if not form.is_valid():
         field, said = next(iter(form.errors.items()))

@@ -71,7 +71,7 @@ def create_study(
         title=title or slug,
         protocol_slug=known.slug,
         protocol_version=known.version,
-        snapshot=known.snapshot(),
+        snapshot=known.fitted(chosen).snapshot(),
         options=chosen,
         created_at=at,
     )

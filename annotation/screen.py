@@ -126,6 +126,7 @@ def cards(assignment: Assignment, judged: Stage) -> list[Card]:
     answers = dict(Annotation.objects.filter(pk__in=assignment.judges).values_list("pk", "answer"))
     pairs = [(value, answers[pk]) for value, pk in zip(LETTERS, assignment.judges, strict=False)]
     Random(assignment.pk).shuffle(pairs)
+    judged = judged.fitted(assignment.item.payload)
     fields = [judged.spread(answer) for _, answer in pairs]
     shown = []
     for letter, other, (value, answer), mine, theirs in zip(
@@ -156,9 +157,14 @@ def known(stage: Stage, gold: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"answer": gold, "writings": _writings(stage, stage.spread(gold), {})}
 
 
-def dots(stage: Stage, assignments: Sequence[Assignment], current: int, unlearnt: Container[int] = ()) -> list[Dot]:
-    """done, attention (begun, but something is missing) or untouched. unlearnt: ids of practice not yet right."""
-    return [Dot(n, state_of(stage, a, a.pk not in unlearnt), n == current) for n, a in enumerate(assignments, 1)]
+def dots(
+    asked: Mapping[int, Stage], assignments: Sequence[Assignment], current: int, unlearnt: Container[int] = ()
+) -> list[Dot]:
+    """done, attention (begun, but something is missing) or untouched. unlearnt: ids of practice not yet right.
+
+    asked: the stage as each assignment's item asks it, by the assignment's id.
+    """
+    return [Dot(n, state_of(asked[a.pk], a, a.pk not in unlearnt), n == current) for n, a in enumerate(assignments, 1)]
 
 
 def state_of(stage: Stage, assignment: Assignment, is_right: bool = True) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q
 
-from annotation import exclusion, limits, qualification, signs, way_in
+from annotation import exclusion, fitting, limits, qualification, signs, way_in
 from annotation.errors import Closed, Invalid, NotYetRight
 from annotation.events import SYSTEM, actor, event, record
 from annotation.forms import AnswerForm
@@ -90,11 +90,12 @@ def _read(
     sitting: Sitting, assignments: list[Assignment], items: Mapping[int, Item], answers: Mapping[int, object]
 ) -> dict[int, dict[str, Any]]:
     """Checked answers by assignment id. Raises Invalid with everything that blocks, not only the first."""
-    stage = sitting.study.protocol.stage(sitting.stage)
+    asked = fitting.stages_of(sitting.study.protocol.stage(sitting.stage), assignments)
     clean: dict[int, dict[str, Any]] = {}
     problems: dict[int, dict[str, list[str]]] = {}
     for assignment in assignments:
-        form = AnswerForm.of(stage, items[assignment.item_id].payload, answers.get(assignment.pk), assignment.draft)
+        payload = items[assignment.item_id].payload
+        form = AnswerForm.of(asked[assignment.pk], payload, answers.get(assignment.pk), assignment.draft)
         if form.is_valid():
             clean[assignment.pk] = form.answer
         else:

@@ -365,7 +365,7 @@ class Worker:
         answer = world.protocol.imagine(task.stage, task.payload, task.gold, task.shown, accuracy, self.rng)
         if self.person.repeats and not looks:
             answer = self.first.setdefault(task.stage, answer)
-        return world.protocol.stage(task.stage).spread(answer)
+        return world.protocol.stage(task.stage).fitted(task.payload, task.shown).spread(answer)
 
     def _noted(self, form: Form, given: Mapping[str, str], seconds: float) -> dict[str, str]:
         """What the page's own script would count."""

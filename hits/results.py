@@ -126,6 +126,7 @@ def _answer_cells(stage: Stage, payload: Payload, answer: Answer) -> dict[str, s
 
 def _form(stage: Stage, payload: Payload, answer: object) -> AnswerForm | None:
     """None for an answer that cannot even be adopted."""
+    stage = stage.fitted(payload)
     try:
         return AnswerForm(stage, payload, stage.adopt(answer))
     except BadRow:

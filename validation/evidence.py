@@ -75,7 +75,7 @@ def evidence_of(study: Study, item: Item) -> Evidence:
     annotations = list(item.annotations.select_related("assignment").order_by("submitted_at", "pk"))
     events = list(Event.objects.filter(item=item).order_by("pk"))
     workers = [a.worker_id for a in annotations] + [e.worker_id for e in events if e.worker_id]
-    line = _Line(study, annotations, overview.running_codes(study, workers))
+    line = _Line(study, item, annotations, overview.running_codes(study, workers))
     moments = [Moment(item.created_at, "Imported", "step")]
     moments += [line.moment(e) for e in events]
     moments += [line.answer(a, a.submitted_at) for a in line.untold()]
@@ -106,17 +106,18 @@ def _plain(value: Any) -> str:
 
 
 def _gold_row(study: Study, item: Item, resolution: Resolution | None) -> str:
-    """The line an export would hold, laid out for reading; "" without gold."""
+    """The lines an export would hold, laid out for reading; "" without gold."""
     if resolution is None or resolution.gold is None:
         return ""
-    return json.dumps(study.protocol.export_row(item.payload, resolution.gold), ensure_ascii=False, indent=2)
+    rows = study.protocol.export_rows(item.payload, resolution.gold)
+    return "\n".join(json.dumps(row, ensure_ascii=False, indent=2) for row in rows)
 
 
 class _Line:
     """Turns events into moments, with the answers where they belong."""
 
-    def __init__(self, study: Study, annotations: Sequence[Annotation], codes: Mapping[int, str]) -> None:
-        self.protocol, self.codes = study.protocol, codes
+    def __init__(self, study: Study, item: Item, annotations: Sequence[Annotation], codes: Mapping[int, str]) -> None:
+        self.protocol, self.payload, self.codes = study.protocol, item.payload, codes
         self.by_worker = {a.worker_id: a for a in annotations}  # nobody meets an item twice
         self.by_id = {a.pk: a for a in annotations}
         self.letters = self._lettered(annotations)
@@ -146,13 +147,13 @@ class _Line:
 
     def answer(self, annotation: Annotation, at: datetime, why: str = "") -> Moment:
         self.told.add(annotation.pk)
-        stage = self.protocol.stage(annotation.stage)
+        stage = self._stage(annotation)
         letter = self.letters.get(annotation.pk, "")
         title = "Verdict" if stage.judges else f"Written ({letter})" if letter else "Written"
         if annotation.uncounted:
             title += f", not counted: {annotation.uncounted}"
         judged = [
-            Judged(letter, self.codes[a.worker_id], a, say(self.protocol.stage(a.stage), a.answer).headline)
+            Judged(letter, self.codes[a.worker_id], a, say(self._stage(a), a.answer).headline)
             for letter, a in zip(LETTERS, map(self.by_id.get, annotation.assignment.judges), strict=False)
             if a
         ]
@@ -161,6 +162,11 @@ class _Line:
         if other and differ([shown for _, shown in said.lines]):
             said = replace(said, beside=self.letters[other.pk])
         return Moment(at, title, "answer", self.codes[annotation.worker_id], why, annotation, said, judged)
+
+    def _stage(self, annotation: Annotation) -> Stage:
+        """As the item asked it of this annotation."""
+        judged = [a.answer for a in map(self.by_id.get, annotation.assignment.judges) if a]
+        return self.protocol.stage(annotation.stage).fitted(self.payload, judged)
 
     def _beside(self, annotation: Annotation) -> Annotation | None:
         """The one to compare with: the first of the same stage, for which it is the second."""

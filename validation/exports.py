@@ -30,15 +30,15 @@ def resolutions(study: Study, *, keep_unresolved: bool = False) -> QuerySet[Reso
 
 
 def gold_rows(study: Study, *, keep_unresolved: bool = False) -> Iterator[Row]:
-    """One row per item that has gold, with the paper's keys. The database connection is busy until the last."""
-    export_row = study.protocol.export_row
+    """The rows of every item that has gold, with the paper's keys. The database connection is busy until the last."""
+    export_rows = study.protocol.export_rows
     columns = resolutions(study, keep_unresolved=keep_unresolved).values_list("item__payload", "gold")
-    return (export_row(payload, gold) for payload, gold in _json_columns(columns))
+    return (row for payload, gold in _json_columns(columns) for row in export_rows(payload, gold))
 
 
 def full_gold_rows(study: Study, *, keep_unresolved: bool = False) -> Iterator[Row]:
     """As gold_rows, with `provenance`: how each item came to its gold, and under what."""
-    export_row, codes = study.protocol.export_row, running_codes(study)
+    export_rows, codes = study.protocol.export_rows, running_codes(study)
     under = {"protocol": study.protocol_slug, "version": study.protocol_version, "options": study.options}
     under |= {"rules": study.declared_hash, "rules_declared_at": _iso(study.declared_at)}
     found = resolutions(study, keep_unresolved=keep_unresolved).select_related("item")
@@ -55,7 +55,8 @@ def full_gold_rows(study: Study, *, keep_unresolved: bool = False) -> Iterator[R
                 "at": resolution.at.isoformat(),
             }
             provenance = {**how, **under, "annotations": given[item.pk]}
-            yield {**export_row(item.payload, resolution.gold or {}), "provenance": provenance}
+            for row in export_rows(item.payload, resolution.gold or {}):
+                yield {**row, "provenance": provenance}
 
 
 COLUMNS = (

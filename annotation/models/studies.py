@@ -57,4 +57,4 @@ class Study(models.Model):
 
     @property
     def protocol(self) -> Protocol:
-        return protocols.get(self.protocol_slug, self.protocol_version)
+        return protocols.get(self.protocol_slug, self.protocol_version).fitted(self.options)

@@ -126,10 +126,17 @@ class Stage:
     )
     # An answer as other systems wrote it -> as `read` takes it; raises BadRow.
     adopt: Callable[[object], object] = lambda answer: answer
+    # (payload, judged answers) -> this stage as it asks about that item, where questions or inputs depend on it. Of
+    # answers in a file the judged ones are not known: none are given, and what depends on them is not checked.
+    fit: "Callable[[Payload, Sequence[Answer]], Stage] | None" = None
     # The item's text that a writing must not copy, by its payload key.
     copied_from: str = ""
     # The texts a person composed in an answer; what is compared to find copies.
     writings: Callable[[Answer], list[str]] | None = None
+
+    def fitted(self, payload: Payload, judged: Sequence[Answer] = ()) -> "Stage":
+        """The stage as it asks about this item."""
+        return self.fit(payload, judged) if self.fit else self
 
     def texts(self, answer: Answer) -> list[str]:
         """What a person composed in this answer."""
@@ -396,8 +403,9 @@ class Protocol:
 
     shown: payload keys a worker may see; everything else stays with the researchers.
     next_step: (payload, counted annotations in order of submission, options) -> Step; the whole workflow.
-    export_row: (payload, gold) -> one line of gold, with exactly the paper's keys.
+    export_rows: (payload, gold) -> the item's lines of gold, with exactly the paper's keys.
     imagine: (stage, payload, known gold or None, judged answers, accuracy, rng) -> an answer; the simulated crowd.
+    fit: options -> this protocol as a study with them asks it, where what is asked is the study's to define.
     half: payload -> 0 or 1 for items of a balanced design, of which half the people get one half first; None for any.
     """
 
@@ -409,11 +417,12 @@ class Protocol:
     stages: tuple[Stage, ...]
     read_row: Callable[[Mapping[str, Any], str], Item]  # (row, role of the item)
     next_step: Callable[[Payload, Sequence[Counted], Options], Step]
-    export_row: Callable[[Payload, Mapping[str, Any]], dict[str, Any]]
+    export_rows: Callable[[Payload, Mapping[str, Any]], list[dict[str, Any]]]
     imagine: Callable[[str, Payload, Answer | None, Sequence[Answer], float, Random], dict[str, Any]]
     options: tuple[Option, ...] = field(default=())
     # What the paper sets where the common options have another default.
     defaults: Mapping[str, int | float | str] = field(default_factory=dict)
+    fit: "Callable[[Options], Protocol] | None" = None
     labelling: Labelling | None = None
     half: Callable[[Payload], int | None] | None = None
     # Whether everybody gets the items of a sitting, or of a test, in an order of their own.
@@ -422,6 +431,10 @@ class Protocol:
     keeps_first: bool = False
     # What may be asked at the end of a sitting, all of it optional.
     exit_form: tuple[Question, ...] = ()
+
+    def fitted(self, options: Options) -> "Protocol":
+        """The protocol as a study with these options asks it."""
+        return self.fit(options) if self.fit else self
 
     def stage(self, name: str) -> Stage:
         """Raises KeyError for a name this protocol does not have."""

@@ -368,15 +368,11 @@ def _read_gold(payload: Payload, gold: object) -> dict[str, Any] | None:
     return answer
 
 
-def export_row(payload: Payload, gold: Mapping[str, Any]) -> dict[str, Any]:
+def export_rows(payload: Payload, gold: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Exactly the keys of PROTOCOLS.md 1.6, in its order."""
-    return {
-        "id": payload["id"],
-        "question": payload["question"],
-        "comment": payload["comment"],
-        **{name: gold[name] for name in GOLD},  # in this order: a database may have kept another
-        "passages": [],
-    }
+    row = {"id": payload["id"], "question": payload["question"], "comment": payload["comment"]}
+    kept = {name: gold[name] for name in GOLD}  # in this order: a database may have kept another
+    return [{**row, **kept, "passages": []}]
 
 
 # --- A simulated worker -------------------------------------------------------------------------
@@ -421,7 +417,7 @@ CREPE = Protocol(
     stages=(GENERATE, VALIDATE),
     read_row=read_row,
     next_step=next_step,
-    export_row=export_row,
+    export_rows=export_rows,
     imagine=imagine,
     options=(
         Option(

@@ -411,19 +411,17 @@ def half(payload: Payload) -> int | None:
 METADATA = ("item", "version", "trigger_type", "polarity", "adversarial")
 
 
-def export_row(payload: Payload, gold: Mapping[str, Any]) -> dict[str, Any]:
+def export_rows(payload: Payload, gold: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The keys of the release: label and text, and all that is behind the label in `metadata`."""
-    return {
+    behind = {"nli_labels": gold["nli_labels"], "ratings": gold["ratings"]}
+    row = {
         "uid": payload["id"],
         "premise": payload["premise"],
         "hypothesis": payload["hypothesis"],
         "label": gold["label"],
-        "metadata": {
-            **{name: payload[name] for name in METADATA},
-            "nli_labels": gold["nli_labels"],
-            "ratings": gold["ratings"],
-        },
+        "metadata": {**{name: payload[name] for name in METADATA}, **behind},
     }
+    return [row]
 
 
 # --- A simulated rater ----------------------------------------------------------------------------
@@ -483,7 +481,7 @@ NOPE = Protocol(
     stages=(RATE,),
     read_row=read_row,
     next_step=next_step,
-    export_row=export_row,
+    export_rows=export_rows,
     imagine=imagine,
     options=(
         Option("votes", 5, "ratings for each version of an item", at_least=2, at_most=100),

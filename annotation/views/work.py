@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotation import leasing, links, qualification, queries, screen, signs, submission, way_in
+from annotation import fitting, leasing, links, qualification, queries, screen, signs, submission, way_in
 from annotation.errors import Closed, Invalid, NotHere, Refusal
 from annotation.forms import AnswerForm, read_fields, storable
 from annotation.links import Scope
@@ -157,9 +157,9 @@ def start(request: HttpRequest, token: str, worker: Worker, slug: str, stage: st
 
 def number_to_do(sitting: Sitting) -> int:
     """The first item of the sitting that is not done, or the last."""
-    stage, assignments = sitting.study.protocol.stage(sitting.stage), _assignments(sitting)
-    unlearnt = way_in.unlearnt(assignments)
-    states = [screen.state_of(stage, a, a.pk not in unlearnt) for a in assignments]
+    assignments = _assignments(sitting)
+    asked, unlearnt = fitting.stages_of(_stage(sitting), assignments), way_in.unlearnt(assignments)
+    states = [screen.state_of(asked[a.pk], a, a.pk not in unlearnt) for a in assignments]
     return next((n for n, state in enumerate(states, 1) if state != "done"), len(states))
 
 
@@ -172,7 +172,7 @@ def item(request: HttpRequest, token: str, worker: Worker, pk: int, number: int)
         return onward(request, "annotation:done", token, pk)
     number = min(max(number, 1), len(assignments))
     assignment = assignments[number - 1]
-    stage = sitting.study.protocol.stage(sitting.stage)
+    stage = fitting.stage_of(_stage(sitting), assignment)
     if request.method == "GET":
         _note_opened(assignment, timezone.now())
         problems = _problems(stage, assignment) if "check" in request.GET else None
@@ -204,7 +204,7 @@ def _practise(
 ) -> HttpResponse:
     """Say whether the answer is right, and why; only a right one leads on."""
     assignment = assignments[number - 1]
-    stage = sitting.study.protocol.stage(sitting.stage)
+    stage = fitting.stage_of(_stage(sitting), assignment)
     form = AnswerForm.of_fields(stage, assignment.item.payload, assignment.draft or {})
     is_right = way_in.attempt_practice(assignment, form.answer, at=timezone.now())
     why = str(assignment.item.payload.get("meta", {}).get("explanation", ""))
@@ -221,7 +221,7 @@ def draft(request: HttpRequest, token: str, worker: Worker, pk: int, number: int
     """Keep what is being written; answer with what there is to say about it, for the page to show under its fields."""
     sitting, assignments = _open(worker, pk)
     assignment = assignments[min(max(number, 1), len(assignments)) - 1]
-    stage = sitting.study.protocol.stage(sitting.stage)
+    stage = fitting.stage_of(_stage(sitting), assignment)
     problems = _keep(request, stage, assignment)
     said = problems or screen.while_writing(_problems(stage, assignment), assignment.draft or {})
     body = {
@@ -323,6 +323,10 @@ def _open(worker: Worker, pk: int) -> tuple[Sitting, list[Assignment]]:
     return sitting, _assignments(sitting)
 
 
+def _stage(sitting: Sitting) -> Stage:
+    return sitting.study.protocol.stage(sitting.stage)
+
+
 def _assignments(sitting: Sitting) -> list[Assignment]:
     assignments = sitting.bundle
     for assignment in assignments:
@@ -408,7 +412,8 @@ def _page(
 ) -> HttpResponse:
     """problems: what to say; None says only what concerns something already written. feedback: of a practice item."""
     assignment = assignments[number - 1]
-    stage = sitting.study.protocol.stage(sitting.stage)
+    asked = fitting.stages_of(_stage(sitting), assignments)
+    stage = asked[assignment.pk]
     fields: Fields = assignment.draft or {}
     if problems is None:
         problems = screen.while_writing(_problems(stage, assignment), fields)
@@ -423,7 +428,7 @@ def _page(
         "instructions": _instructions(sitting),
         "number": number,
         "total": len(assignments),
-        "dots": screen.dots(stage, assignments, number, way_in.unlearnt(assignments)),
+        "dots": screen.dots(asked, assignments, number, way_in.unlearnt(assignments)),
         "steps": screen.steps(stage, fields, problems, cards),
         "cards": cards,
         "feedback": feedback,

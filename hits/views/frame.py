@@ -72,6 +72,8 @@ def _preview(request: HttpRequest, hit: Hit) -> HttpResponse:
         return framed(render(request, "hits/frame/preview.html", {"study": study, "batch": batch}))
     stage = study.protocol.stage(batch.stage)
     example = study.items.filter(role=Item.Role.PRACTICE).order_by("pk").first()
+    if example:
+        stage = stage.fitted(example.payload)
     context = {
         "study": study,
         "batch": batch,

@@ -252,7 +252,7 @@ def test_gold_rows_carry_exactly_the_papers_keys():
         name: []
         for name in ("labels", "presuppositions", "corrections", "raw_labels", "raw_presuppositions", "raw_corrections")
     }
-    assert list(CREPE.export_row(PAYLOAD | {"meta": {"x": 1}}, gold)) == [
+    assert list(CREPE.export_rows(PAYLOAD | {"meta": {"x": 1}}, gold)[0]) == [
         "id",
         "question",
         "comment",

@@ -344,7 +344,7 @@ def test_a_row_of_the_release_is_taken_too():
 def test_what_was_exported_can_be_imported_as_items_again():
     payload = NOPE.read_row({**ROW, "adversarial": True}).payload
     gold = {"label": "E", "nli_labels": ["E"] * 5, "ratings": [99.0] * 5, "workers": [1, 2, 3, 4, 5]}
-    again = NOPE.read_row(NOPE.export_row(payload, gold)).payload
+    again = NOPE.read_row(NOPE.export_rows(payload, gold)[0]).payload
     assert {name: again[name] for name in payload} == payload
 
 
