@@ -31,8 +31,8 @@ class Command(console.Command):
         if resamples < 1 or seed < 0:
             raise CommandError("--resamples must be 1 or more, and --seed not negative.")
         with ExitStack() as stack:
-            files = [File(name, stack.enter_context(console.opened(name))) for name in (gold, predictions)]
-            scored, items = KINDS[kind](*files, resamples, seed)
+            known, said = (File(name, stack.enter_context(console.opened(name))) for name in (gold, predictions))
+            scored, items = KINDS[kind](known, said, resamples, seed)
             if per_item:
                 write = stack.enter_context(self.writing(per_item))
                 for item in items:
