@@ -22,9 +22,14 @@ class Best:
 
 @dataclass
 class Index:
-    """Which entities have which value. searched, compared: searches so far, and pairs of entities they looked at."""
+    """Which entities have which value.
 
-    values: Sequence[Collection[Value]]  # of each entity, each once
+    values: of each entity, each once. common: a value is common that more than this share of them has.
+    searched, compared: searches so far, and pairs of entities they looked at.
+    """
+
+    values: Sequence[Collection[Value]]
+    common: float = 0.01
     searched: int = field(default=0, init=False)
     compared: int = field(default=0, init=False)
     having: dict[Value, Places] = field(init=False)
@@ -35,42 +40,54 @@ class Index:
             for value in values:
                 places.setdefault(value, []).append(place)
         self.having = {value: np.array(found, dtype=np.int32) for value, found in places.items()}
-        self._shared = np.zeros(len(self.values), dtype=np.int32)
+        self._columns: dict[Value, NDArray[np.bool_]] = {}
 
-    def most_similar(self, place: int, at_least: int, excluded: Collection[int] = ()) -> Best:
-        """The best of all entities but itself and the excluded. Exact; quick where the best shares `at_least` values.
+    def most_similar(self, place: int, excluded: Collection[int] = ()) -> Best:
+        """The best of all entities but itself and the excluded; exact.
 
-        Whoever shares k of an entity's n values has one of its n - k + 1 rarest, so only those are looked up; the
-        common ones, such as a sex, are checked for the entities found that way alone. Where nobody reaches `at_least`,
-        k goes down until somebody does.
+        Whoever shares k of an entity's n values has one of its n - k + 1 rarest. So a first look at those with a rare
+        value gives a k that the best reaches, and only if that needs more values is there a second one. Common values,
+        such as a sex, name nobody then; they are counted for those whom the others named.
         """
         self.searched += 1
         values = sorted(self.values[place], key=lambda value: (len(self.having[value]), value))
-        for least in range(min(at_least, len(values)), 0, -1):
-            found, shared = self._sharing(values, least)
-            allowed = shared >= least
-            allowed[np.isin(found, np.array([place, *excluded], dtype=np.int32))] = False
-            if allowed.any():
-                best = int(shared[allowed].max())
-                return Best(best, found[allowed & (shared == best)])
-        return Best(0, NOBODY)
+        out = [place, *excluded]
+        looked_up = sum(not self._is_common(value) for value in values)
+        best, compared = self._look(values, looked_up, out)
+        needed = len(values) - max(best.similarity, 1) + 1
+        if needed > looked_up:
+            best, compared = self._look(values, needed, out)
+        self.compared += compared
+        return best
 
-    def _sharing(self, values: Sequence[Value], least: int) -> tuple[Places, NDArray[np.int32]]:
-        """Entities that may share `least` of the values (rarest first), and how many of them each shares."""
-        cut = len(values) - least + 1
-        rare = [self.having[value] for value in values[:cut]]
-        for places in rare:
-            self._shared[places] += 1
-        many = 8 * sum(map(len, rare)) > len(self._shared)  # then looking through all is quicker than sorting
-        found = np.flatnonzero(self._shared).astype(np.int32) if many else np.unique(np.concatenate(rare))
-        shared = self._shared[found]
-        self._shared[found] = 0
-        self.compared += len(found) - 1  # itself is among them
-        for value in values[cut:]:
-            places = self.having[value]
-            at = np.minimum(np.searchsorted(places, found), len(places) - 1)
-            shared += places[at] == found
-        return found, shared
+    def _look(self, values: Sequence[Value], looked_up: int, out: Sequence[int]) -> tuple[Best, int]:
+        """The best among those who have one of the first values and are not `out`, and how many those are."""
+        named = np.zeros(len(self.values), dtype=bool)
+        shared = np.zeros(len(self.values), dtype=np.int32)
+        for value in values[:looked_up]:
+            named[self.having[value]] = True
+        named[out] = False
+        found = np.flatnonzero(named).astype(np.int32)
+        if not len(found):
+            return Best(0, NOBODY), 0
+        for value in values:
+            if not self._is_common(value):
+                shared[self.having[value]] += 1
+        counts = shared[found]
+        for value in filter(self._is_common, values):
+            counts += self._column(value)[found]
+        most = int(counts.max())
+        return Best(most, found[counts == most]), len(found)
+
+    def _is_common(self, value: Value) -> bool:
+        return len(self.having[value]) > self.common * len(self.values)
+
+    def _column(self, value: Value) -> NDArray[np.bool_]:
+        """Who has a common value, shape (entities,)."""
+        if value not in self._columns:
+            self._columns[value] = np.zeros(len(self.values), dtype=bool)
+            self._columns[value][self.having[value]] = True
+        return self._columns[value]
 
 
 def values_of(properties: Mapping[str, Collection[str]]) -> frozenset[Value]:

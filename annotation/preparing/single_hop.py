@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from random import Random
 from typing import Any
 
@@ -59,7 +60,7 @@ class Pairs:
             excluded = true[relation, y] | ({places[y]} if y in places else set())  # nobody is married to themselves
             if self.skip_known:
                 excluded |= set(self.index.having.get((_property(relation), y), ()))
-            best = self.index.most_similar(places[x], self.threshold, excluded)
+            best = self.index.most_similar(places[x], excluded)
             if best.similarity < self.threshold:
                 tell(TRIPLES, number, x, "best below the threshold", relation=relation, y=y, best=self._named(best))
                 continue
@@ -138,6 +139,7 @@ def read_entities(entities: Iterable[Row], tell: Tell) -> tuple[list[str], list[
     return list(rows), values
 
 
+@lru_cache(1_000)
 def _property(key: str) -> str:
     plain = key.strip().lower().replace(" ", "_")
     return OTHER_NAMES.get(plain, plain)

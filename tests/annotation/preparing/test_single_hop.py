@@ -43,7 +43,7 @@ def people(*names, **more):
 )
 def test_similarities_of_the_demos_entities_are_those_counted_by_hand(x, similarity, nearest):
     names, values = read_entities(numbered(demo("synqa2_entities.json", "entities")), Told())
-    best = Index(values).most_similar(names.index(x), 3)
+    best = Index(values).most_similar(names.index(x))
     assert best.similarity == similarity
     assert {names[place] for place in best.places} == nearest
 
