@@ -18,8 +18,8 @@ from rensa import RMinHash
 from annotation.preparing.rows import normalised
 
 SLOTS = 128  # of a MinHash signature
-FOUND = 0.999  # least probability with which a pair at the threshold is looked at
-ROUGH = 0.2  # an estimate from the signature this far below the threshold is five deviations off
+FOUND = 0.9995  # least probability with which a pair at the threshold shares a key
+ROUGH = 3.5  # deviations by which the similarity that the signatures estimate may be too low: less is not looked at
 BATCH = 5_000  # texts hashed at once
 CHUNK = 100_000  # pairs estimated at once
 
@@ -131,6 +131,7 @@ def _candidates(
     keys: Keys, signatures: NDArray[np.uint32], groups: NDArray[np.int64] | None, similar: float
 ) -> Iterator[tuple[int, int]]:
     """Pairs of texts, by number, that share a key and by their signatures may be similar enough; each pair once."""
+    least = similar - ROUGH * (similar * (1 - similar) / SLOTS) ** 0.5
     for band, key in enumerate(keys):
         for pairs in _sharing(key):
             if groups is not None:
@@ -140,7 +141,7 @@ def _candidates(
                 some = pairs[:, start : start + CHUNK]
                 some = some[:, ~(keys[:band, some[0]] == keys[:band, some[1]]).any(axis=0)]  # met in an earlier band
                 alike = (signatures[some[0]] == signatures[some[1]]).mean(axis=1)
-                yield from zip(*some[:, alike >= similar - ROUGH].tolist(), strict=True)
+                yield from zip(*some[:, alike >= least].tolist(), strict=True)
 
 
 def _sharing(key: NDArray[np.uint64]) -> Iterator[Pairs]:

@@ -36,7 +36,7 @@ class Command(console.Command):
             add(kind)
             kind.add_argument("--out", metavar="FILE", required=True, help="write what is made here")
             kind.add_argument("--report", metavar="FILE", help="write every dropped row with its reason here")
-            kind.add_argument("--seed", type=int, default=0, help="decides what is left to chance (0 unless given)")
+            kind.add_argument("--seed", type=seed, default=0, help="decides what is left to chance (0 unless given)")
 
     def handle(self, *, kind: str, out: str, report: str | None, **options: Any) -> None:
         if "-" in (out, report):
@@ -233,6 +233,13 @@ ARGUMENTS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "synqa2-multi": multi_arguments,
     "near-duplicates": near_duplicates_arguments,
 }
+
+
+def seed(written: str) -> int:
+    number = int(written)
+    if not 0 <= number < 2**32:
+        raise argparse.ArgumentTypeError(f"must be from 0 to {2**32 - 1}; it was {written}")
+    return number
 
 
 def positive(written: str) -> int:

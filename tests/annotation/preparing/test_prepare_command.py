@@ -181,6 +181,7 @@ def test_the_same_files_and_seed_give_the_same_bytes_whatever_pythons_hashes(arg
         ([*CREAK, "--out", "x", "--report", "./x"], "--out and --report name the same file."),
         ([*CREAK, "--sets", "1", "--out", "x"], "argument --sets: not allowed with argument --times"),
         ([*CREAK, "--size", "0", "--out", "x"], "argument --size: must be 1 or more; it was 0"),
+        ([*CREAK, "--seed", "-1", "--out", "x"], "argument --seed: must be from 0 to 4294967295; it was -1"),
         ([*CREAK, "--splits", "a", "--out", "x"], "--splits: shares are written NAME=SHARE with commas between them"),
         ([*CREAK, "--size", "30", "--out", "x"], "The split dev has 20 of the pool's entities, and a set has 30."),
         (["near-duplicates", "x", "--similar", "2", "--out", "x"], "argument --similar: must be above 0 and at most 1"),
