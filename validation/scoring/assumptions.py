@@ -41,7 +41,7 @@ def parse(answer: str) -> str:
 def score(answered: Sequence[Answered], *, resamples: int = 1000, seed: int = 0) -> dict[str, Any]:
     """Accuracy as a fraction, over all questions and by kind and side; "other" answers are wrong.
 
-    At least one question. other: their share of the answers.
+    At least one question. other: their share.
     """
     groups = sorted({name for each in answered for name in each.groups})
     column = {name: place for place, name in enumerate(groups, 1)}  # 0 is all questions
@@ -61,13 +61,18 @@ def score(answered: Sequence[Answered], *, resamples: int = 1000, seed: int = 0)
 
         return estimate(counts, weigh, resamples=resamples, seed=seed)
 
-    others = sum(parse(each.answer) == "other" for each in answered)
+    inside = {name: [each for each in answered if name in each.groups] for name in groups}
     return {
         "accuracy": found(0).as_dict(),
         "by_kind": {
-            name: {**found(column[name]).as_dict(), "n": sum(name in each.groups for each in answered)}
+            name: {**found(column[name]).as_dict(), "other": other_share(inside[name]), "n": len(inside[name])}
             for name in groups
         },
-        "other": round(others / len(answered), 6),
+        "other": other_share(answered),
         "n": len(answered),
     }
+
+
+def other_share(answered: Sequence[Answered]) -> float:
+    """Share of answers that are neither yes nor no."""
+    return round(sum(parse(each.answer) == "other" for each in answered) / len(answered), 6)

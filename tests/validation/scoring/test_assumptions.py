@@ -33,11 +33,11 @@ def test_accuracy_by_kind_and_side_and_the_share_of_other_answers():
     ]
     scored = score(answered, resamples=400)
     assert scored["accuracy"]["value"] == 0.666667
-    assert {name: (found["value"], found["n"]) for name, found in scored["by_kind"].items()} == {
-        "multi_hop": (0.5, 2),
-        "single_hop": (0.75, 4),
-        "with": (0.666667, 3),
-        "without": (0.666667, 3),
+    assert {name: (found["value"], found["other"], found["n"]) for name, found in scored["by_kind"].items()} == {
+        "multi_hop": (0.5, 0.5, 2),
+        "single_hop": (0.75, 0.0, 4),
+        "with": (0.666667, 0.0, 3),
+        "without": (0.666667, 0.333333, 3),
     }
     assert (scored["other"], scored["n"]) == (0.166667, 6)
 

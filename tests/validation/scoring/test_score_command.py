@@ -9,6 +9,8 @@ from django.core.management import CommandError, call_command
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.validation.test_exports import finished_study
+
 FP = "false presupposition"
 GOLD = [
     {"id": "q1", "labels": [FP], "presuppositions": ["The sky is green."], "corrections": ["It is blue."]},
@@ -95,6 +97,19 @@ def test_files_may_be_compressed(tmp_path, capsys):
 
 def test_the_same_seed_gives_the_same_interval(score):
     assert score("crepe-writing", GOLD, WROTE, "--seed", "4") == score("crepe-writing", GOLD, WROTE, "--seed", "4")
+
+
+@pytest.mark.parametrize(
+    ("kind", "gold", "said"),
+    [
+        ("crepe-detection", GOLD, SAID),
+        ("crepe-writing", [*GOLD, {**GOLD[0], "id": "q4"}], [*WROTE, {**WROTE[0], "id": "q4", "correction": "So"}]),
+        ("synqa2-detection", PAIRS, ANSWERS),
+    ],
+)
+def test_neither_the_order_of_rows_nor_ids_matter(score, kind, gold, said):
+    renamed = [[{**row, "id": f"other {row['id']}"} for row in reversed(rows)] for rows in (gold, said)]
+    assert score(kind, *renamed) == score(kind, gold, said)
 
 
 DETECTION, WRITING, ASSUMPTIONS = "crepe-detection", "crepe-writing", "synqa2-detection"
@@ -226,3 +241,20 @@ def test_any_rows_are_scored_or_refused_with_a_sentence(score, kind, gold, said)
     except CommandError as error:
         found = {"refused": str(error)}
     assert found.get("n") or re.search(r"[.]$", found["refused"])
+
+
+@pytest.mark.django_db
+def test_gold_is_taken_as_it_was_exported(tmp_path, capsys):
+    finished_study()  # q1 is a false presupposition, q3 normal, q4 unresolved
+    gold, said = tmp_path / "gold.jsonl", tmp_path / "said.jsonl"
+    call_command("export_gold", "crepe-a", "--out", str(gold))
+    said.write_text("".join(json.dumps({"id": ref, "label": FP, "correction": "No."}) + "\n" for ref in ("q1", "q3")))
+    found = []
+    for kind in (DETECTION, WRITING):
+        call_command("score", kind, "--gold", str(gold), "--predictions", str(said))
+        found.append(json.loads(capsys.readouterr().out))
+    assert (found[0]["macro_f1"]["value"], found[0]["n"]) == (0.333333, 2)
+    assert (list(found[1]["bleu_by_part"]), found[1]["n"]) == (["correction"], 1)
+    call_command("export_gold", "crepe-a", "--keep-unresolved", "--out", str(gold))
+    with pytest.raises(CommandError, match="row 3: it has both labels; leave unresolved items out"):
+        call_command("score", DETECTION, "--gold", str(gold), "--predictions", str(said))
