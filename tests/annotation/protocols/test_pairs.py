@@ -38,7 +38,7 @@ def test_two_questions_differ_in_one_mention_or_they_do_not(without, with_, x, r
 
 
 def test_the_pairs_printed_in_the_paper_differ_in_one_mention():
-    file = Path(__file__).parents[3] / "../shared/data/synqa2_templates_examples.json"
+    file = Path(__file__).parents[4] / "shared/data/synqa2_templates_examples.json"
     if not file.exists():
         pytest.skip("the paper's examples are not in this repository")
     pairs = [(each["original"], each["perturbed"]) for each in json.loads(file.read_text())["examples"]]
