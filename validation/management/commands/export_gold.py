@@ -1,4 +1,4 @@
-"""Gold as JSONL: `manage.py export_gold SLUG [--out FILE] [--full] [--keep-unresolved] [--split S --mode M --with-labels]`."""
+"""Gold as JSONL: `manage.py export_gold SLUG [--out FILE] [--full] [--keep-unresolved] [--split train] ...`."""
 
 from typing import Any
 
