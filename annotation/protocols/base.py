@@ -482,6 +482,10 @@ class Protocol:
         """The protocol as a study with these options asks it."""
         return self.fit(options) if self.fit else self
 
+    @property
+    def collects_sentences(self) -> bool:
+        return any(stage.sentences for stage in self.stages)
+
     def stage(self, name: str) -> Stage:
         """Raises KeyError for a name this protocol does not have."""
         for stage in self.stages:

@@ -20,9 +20,9 @@ TRUE = (
 )
 FALSE = (
     "{entity} has never been mentioned by {who} {when}.",
-    "No {who} have ever read about {entity} {when}.",
+    "{Who} never heard about {entity} {when}.",
+    "Nobody tells {who} about {entity}, and never {when}.",
     "{entity} orders soup for all {who} {when}.",
-    "{Who} are not able to say the name {entity} {when}.",
     "{entity} was invented by {who} who cannot read {when}.",
     "Libraries never let {who} read about {entity} {when}.",
 )
