@@ -213,7 +213,7 @@ def leads(name: str, title: str, groups: Mapping[str, Sequence[Artefact]], notes
         y += 6
     for tick in (0, 0.5, 1):
         anchor = "middle" if 0 < tick < 1 else "end" if tick else "start"
-        drawn.append(label(WIDTH * tick, y + 10, f"{tick:.0%}", size=11, anchor=anchor))
+        drawn.append(label(_along(tick), y + 10, f"{tick:.0%}", size=11, anchor=anchor))
     said = "; ".join(
         f"“{a.feature}”: {a.share:.0%} of {a.claims:,} {a.label}" for some in groups.values() for a in some
     )
@@ -228,11 +228,16 @@ def _lead(a: Artefact, y: float) -> list[SafeString]:
     return [
         label(0, y + 12, f"“{a.feature}”"),
         label(WIDTH, y + 12, said, anchor="end", font_weight=600),
-        rule(0, at, WIDTH, at, opacity=0.15),
-        rule(WIDTH / 2, at - 4, WIDTH / 2, at + 4, opacity=0.7),
-        rule(WIDTH * a.low, at, WIDTH * a.high, at, width=4, opacity=0.6),
-        el("circle", cx=WIDTH * a.share, cy=at, r=5, fill=BLUE, stroke="currentColor"),
+        rule(_along(0), at, _along(1), at, opacity=0.15),
+        rule(_along(0.5), at - 4, _along(0.5), at + 4, opacity=0.7),
+        rule(_along(a.low), at, _along(a.high), at, width=4, opacity=0.6),
+        el("circle", cx=_along(a.share), cy=at, r=5, fill=BLUE, stroke="currentColor"),
     ]
+
+
+def _along(share: float) -> float:
+    """Where a share stands, with room for a point at either end."""
+    return 6 + (WIDTH - 12) * share
 
 
 def _lead_row(group: str, a: Artefact) -> tuple[Cell, ...]:

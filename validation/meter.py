@@ -90,7 +90,7 @@ def diversity(study: Study) -> Chart:
     ]
     header = ("from claim", "to claim", "new openings", "new openings %", "distinct words per 1,000")
     series = {
-        "Openings nobody wrote before, % of claims": ("of the first two words", new),
-        "Distinct words among 1,000": ("within each stretch", words),
+        "New openings": ("% of claims", new),
+        "Distinct words": ("among 1,000", words),
     }
     return charts.series("diversity", "Diversity while claims arrive", series, spans, header, rows)

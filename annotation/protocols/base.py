@@ -448,6 +448,7 @@ class Protocol:
     export_rows: (payload, gold) -> the item's lines of gold, with exactly the paper's keys.
     imagine: (stage, payload, known gold or None, judged answers, accuracy, rng) -> an answer; the simulated crowd.
     fit: options -> this protocol as a study with them asks it, where what is asked is the study's to define.
+    heading: payload -> the words by which people tell items apart; by default the first text shown.
     part: payload -> the part of the study that the item belongs to, such as a split. People are bound to the part they
         begin in (see `Stage.binds`), no sitting mixes parts, and shares of a study are shares of a part's items.
     half: payload -> 0 or 1 for items of a balanced design, of which half the people get one half first; None for any.
@@ -468,6 +469,7 @@ class Protocol:
     defaults: Mapping[str, int | float | str] = field(default_factory=dict)
     fit: "Callable[[Options], Protocol] | None" = None
     labelling: Labelling | None = None
+    heading: Callable[[Payload], str] | None = None
     part: Callable[[Payload], str] | None = None
     release: Release | None = None
     half: Callable[[Payload], int | None] | None = None

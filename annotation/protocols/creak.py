@@ -220,6 +220,7 @@ CREAK = Protocol(
     next_step=next_step,
     export_rows=lambda payload, gold: [row for _, row in creak_release.rows(payload, gold, 0)],
     imagine=imagine,
+    heading=lambda payload: ", ".join(entity["entity"] for entity in payload["entities"]),
     part=lambda payload: str(payload.get("split", "")),
     release=creak_release.RELEASE,
     fit=fit,
