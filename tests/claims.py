@@ -23,8 +23,8 @@ def item(number: int, split: str = "train", **more: object) -> dict[str, Any]:
 
 
 def make_claim_study(slug: str = "creak", splits: Sequence[str] = ("train",) * 6, **options: object) -> Study:
-    """Items c1, c2, ... in these splits; one person may do all of them, unless an option says otherwise."""
-    given = {"max_share": 1, "items_per_sitting": 1, **options}
+    """Items c1, c2, ... in these splits; without a limit for one person, unless an option sets it."""
+    given = {"max_share": 0, "items_per_sitting": 1, **options}
     study = create_study(slug, "creak", title="Claims", options=given, by="test", at=LONG_AGO)
     import_items(study, [item(n, split) for n, split in enumerate(splits, 1)], by="test", at=LONG_AGO)
     return study

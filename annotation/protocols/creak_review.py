@@ -113,7 +113,7 @@ def _read_decision(label: str, raw: object, written: Answer | None, me: str) -> 
     text = text_of(claim).strip()
     if written and text == original["claim"]:
         problems.append(Problem(f"{label}.claim", "Nothing is changed yet. Change it, or keep the claim as it is."))
-    elif written and (count := changed_words(original["claim"], text)) > FEW_WORDS:
+    elif written and text and (count := changed_words(original["claim"], text)) > FEW_WORDS:
         said = f"{count} words changed: mend the grammar only, and reject what needs more."
         problems.append(Problem(f"{label}.claim", said, blocking=False))
     return {"decision": decision, "claim": text}, problems
