@@ -25,6 +25,7 @@ from annotation.models import (
     Sitting,
     Study,
     Try,
+    Wording,
     Worker,
 )
 
@@ -186,6 +187,13 @@ class EventAdmin(ReadOnly):
     search_fields = ("item__ref", "actor", "what")
     list_filter = ("study",)
     list_select_related = ("study", "item")
+
+
+@admin.register(Wording)
+class WordingAdmin(ReadOnly):
+    list_display = ("study", "item", "worker", "field", "text")
+    list_select_related = ("study", "item", "worker")
+    search_fields = ("study__slug", "text")
 
 
 @admin.register(Job)

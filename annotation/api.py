@@ -142,14 +142,16 @@ def _own_assignment(request: Request, pk: int) -> Assignment:
 
 def _shown(sitting: Sitting, study: Study) -> dict[str, Any]:
     protocol = study.protocol
-    assignments = sitting.bundle
+    assignments, stage = sitting.bundle, protocol.stage(sitting.stage)
+    asked = fitting.stages_of(stage, assignments)
     shown = []
     for assignment in assignments:
         payload = assignment.item.payload
         seen = {name: payload[name] for name in protocol.shown if name in payload}
+        seen |= asked[assignment.pk].shows or {}
         item = {"id": _shown_id(assignment.item, assignment.pk, protocol), "payload": seen}
         shown.append({"id": assignment.pk, "item": item, "draft": assignment.draft})
-    if protocol.stage(sitting.stage).judges:
+    if stage.compares:
         _add_judged(assignments, shown)
     return {
         "id": sitting.pk,

@@ -230,6 +230,30 @@ def days(name: str, title: str, stages: Mapping[str, Mapping[date, int]], *, las
     return Chart(name, title, said, svg, ("day", *stages), tuple(rows))
 
 
+def series(
+    name: str,
+    title: str,
+    found: Mapping[str, tuple[str, Sequence[int]]],
+    spans: Sequence[str],
+    header: tuple[str, ...],
+    rows: Sequence[tuple[Cell, ...]],
+) -> Chart:
+    """One row of columns for each series, over the same spans. found: title -> (what it is of, heights)."""
+    drawn: list[SafeString] = []
+    y = 0
+    for number, (words, (of, heights)) in enumerate(found.items()):
+        drawn += _columns(name, words, of if heights else "nothing yet", heights, spans, number, y)
+        y += ROW
+    if spans:
+        drawn.append(label(0, y + 6, spans[0], size=11))
+    if len(spans) * _step(len(spans)) > 240:
+        drawn.append(label(len(spans) * _step(len(spans)), y + 6, spans[-1], size=11, anchor="end"))
+    last = [f"{words}: first {heights[0]}, last {heights[-1]}" for words, (_, heights) in found.items() if heights]
+    said = "; ".join(last) or "Nothing yet"
+    svg = picture(name, title, said, y + 12, defs(name, CATEGORIES[: len(found)]), *drawn)
+    return Chart(name, title, said, svg, header, tuple(rows))
+
+
 def times(name: str, title: str, stages: Mapping[str, Mapping[int, int]]) -> Chart:
     """Per stage how many answers took how long, with the median and its 95% interval.
 

@@ -51,6 +51,9 @@ def load(password_file: Path, *, at: datetime, progress: Callable[[str], None]) 
     if not Study.objects.filter(slug="crowd").exists():
         progress("Loading 160 pairs once more, with good, sloppy and cheating people to tell apart")
         _watched_crowd(researcher, at)
+    if not Study.objects.filter(slug="creak").exists():
+        progress("Loading 40 sets of entities, and people who write claims about them, review and flip them")
+        _writers(researcher, at)
     if not Study.objects.filter(slug="nope").exists():
         progress("Loading 64 sentence pairs with a slider, and raters of whom two do not look")
         _raters(researcher, at)
@@ -76,6 +79,23 @@ def _raters(researcher: User, at: datetime) -> None:
         limit=450,
         clock=partial(_moment, at - timedelta(days=DAYS - 1), timedelta(minutes=15), 0),
     )
+
+
+def _writers(researcher: User, at: datetime) -> None:
+    """A study of CREAK's kind: most sets have claims, most of these are reviewed, and some are judged and flipped."""
+    options: dict[str, Any] = {"items_per_sitting": 2, "max_share": 0.4, "relabel_share": 0.3, "contrast_share": 0.3}
+    study = _study("creak", "CREAK: one true, one false", at, "creak", **options)
+    _import(study, "creak_sets.jsonl", at)
+    study.enrolment_open = True
+    study.save(update_fields=["enrolment_open"])
+    study.team.add(researcher)
+    began, pace, done = at - timedelta(days=DAYS - 1), timedelta(minutes=65), 0
+    later = [stage.name for stage in study.protocol.stages[1:]]
+    for stages, until in ((["write"], 30), (later, 96), (["write"], 100)):
+        clock = partial(_moment, began, pace, done)
+        done += simulation.simulate(
+            study, workers=12, accuracy=0.9, seed=4, stages=stages, limit=until - done, clock=clock
+        )
 
 
 def _watched_crowd(researcher: User, at: datetime) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from django.db import transaction
 from django.utils.timezone import is_naive, make_aware
 
-from annotation import limits
+from annotation import limits, parts, wordings
 from annotation.events import event, record
 from annotation.forms import AnswerForm
 from annotation.intake import Counts, batched
@@ -79,6 +79,7 @@ def import_annotations(
     An answer counts while a seat is open, as in live work, unless its row says `"counted": false`; else it is kept and
     marked. The worker is one of the study (by code or running code), or a new one, SLUG:WORKER. A row that was imported
     before is left alone; a hidden item may have been answered several times by one worker, as often as one file says.
+    A text that the study wants once, and has already, is kept and counted as `repeated`.
     Raises BadFile for bad rows, unless `skip_bad`; then nothing is kept. Live work on the study waits meanwhile.
     """
     Study.objects.select_for_update(no_key=True).get(pk=study.pk)
@@ -96,7 +97,7 @@ def import_annotations(
                 bad[number] = error
         for rows in _rounds(given):
             fresh = _check(study, rows, people, repeats, counts, bad)
-            _take(study, fresh, sittings, by=by, at=at)
+            counts.repeated += _take(study, fresh, sittings, by=by, at=at)
             counts.created += len(fresh)
         sittings = dict(list(sittings.items())[-KEPT_SITTINGS:])
         for number in sorted(bad):
@@ -180,6 +181,7 @@ class People:
         self.workers |= {e.worker.code.removeprefix(f"{study.slug}:"): e.worker for e in enrolled}
         self.workers |= {e.worker.code: e.worker for e in enrolled}
         self.vouched: set[tuple[int, str]] = set()
+        self.enrolments = {e.worker_id: e for e in enrolled}
 
     def find(self, name: str) -> Worker:
         """Raises BadRow."""
@@ -204,9 +206,17 @@ class People:
             return
         enrolment = qualify(worker, self.study, [stage], by=self.by, at=self.at)
         self.numbers.add(enrolment.number)
+        self.enrolments[worker.pk] = enrolment
         if enrolment.state != Enrolment.State.ACTIVE:
             raise BadRow(f"the worker {enrolment.running_code} may not work in this study any more")
         self.vouched.add((worker.pk, stage))
+
+    def bind(self, worker: Worker, item: Item) -> None:
+        """Raises BadRow for somebody who belongs to another part of the study."""
+        enrolment = self.enrolments[worker.pk]
+        if not parts.bind(enrolment, item.part):
+            whose = f"the worker {worker.code.removeprefix(f'{self.study.slug}:')!r} belongs to {enrolment.part!r}"
+            raise BadRow(f"{whose}, and the item {item.ref!r} to {item.part!r}")
 
 
 class Repeats:
@@ -238,6 +248,8 @@ def _check(
                 counts.unchanged += 1
                 continue
             people.vouch(new.worker, row.stage)
+            if new.item.part and study.protocol.stage(row.stage).binds:
+                people.bind(new.worker, new.item)
             fresh.append(new)
         except BadRow as error:
             bad[row.number] = error
@@ -269,13 +281,14 @@ def _fit(study: Study, row: Given, item: Item | None, people: People) -> Fresh:
     return Fresh(row, item, people.find(row.worker), form.answer)
 
 
-def _take(study: Study, rows: Sequence[Fresh], known: dict["SittingKey", Sitting], *, by: str, at: datetime) -> None:
-    """Seat and write answers to different items, and advance the items. The caller holds their locks.
+def _take(study: Study, rows: Sequence[Fresh], known: dict["SittingKey", Sitting], *, by: str, at: datetime) -> int:
+    """Seat and write answers to different items, and advance the items; returns how many repeat a text that the study
+    wants once. The caller holds the items' locks.
 
     known: sittings that earlier rows began; those that begin here are added.
     """
     if not rows:
-        return
+        return 0
     seats = seats_of([row.item for row in rows])
     sittings = _sittings(study, rows, known)
     assignments = []
@@ -294,7 +307,7 @@ def _take(study: Study, rows: Sequence[Fresh], known: dict["SittingKey", Sitting
                 attempt=row.attempt,
                 seat=free_seat(taken.taken[stage]) if free else None,
                 state=State.SUBMITTED,
-                judges=[counted.id for counted in taken.counted if counted.stage == judged],
+                judges=[counted.id for counted in taken.counted if counted.stage in judged],
                 active_seconds=row.given.active_seconds or 0,
                 closed_at=row.given.submitted_at,
             )
@@ -304,7 +317,7 @@ def _take(study: Study, rows: Sequence[Fresh], known: dict["SittingKey", Sitting
         UNCOUNTED.get(row.item.role) or ("" if assignment.seat is not None else row.given.uncounted or LATE)
         for row, assignment in zip(rows, assignments, strict=True)
     ]
-    Annotation.objects.bulk_create(
+    annotations = Annotation.objects.bulk_create(
         Annotation(
             study=study,
             item=row.item,
@@ -321,12 +334,27 @@ def _take(study: Study, rows: Sequence[Fresh], known: dict["SittingKey", Sitting
         )
         for row, assignment, why in zip(rows, assignments, whys, strict=True)
     )
+    repeats = _keep_wordings(study, annotations)
     work = [row for row in rows if row.item.role == Item.Role.WORK]
-    for worker, count in sorted(Counter(row.worker.pk for row in work).items()):
-        limits.count_taken(study, worker, count)
+    for (worker, stage), count in sorted(Counter((row.worker.pk, row.given.stage) for row in work).items()):
+        limits.count_taken(study, worker, stage, count)
     limits.note_met(study, ((row.worker.pk, row.item) for row in work))
-    events = [_event(study, row, assignment, by) for row, assignment in zip(rows, assignments, strict=True)]
+    events = [
+        _event(study, row, assignment, by, is_repeat=assignment.pk in repeats)
+        for row, assignment in zip(rows, assignments, strict=True)
+    ]
     record(events + advance(study, [row.item for row in work], at=at))
+    return len(repeats)
+
+
+def _keep_wordings(study: Study, annotations: Sequence[Annotation]) -> set[int]:
+    """The ids of the assignments with a text that was there before."""
+    repeats: set[int] = set()
+    for stage in study.protocol.stages:
+        if stage.sentences:
+            mine = [a for a in annotations if a.stage == stage.name and a.uncounted == ""]
+            repeats |= wordings.keep(stage, mine, repeats=True).keys()
+    return repeats
 
 
 SittingKey = tuple[int, str, str]
@@ -360,12 +388,14 @@ def _sittings(study: Study, rows: Sequence[Fresh], known: dict[SittingKey, Sitti
     return found
 
 
-def _event(study: Study, row: Fresh, assignment: Assignment, by: str) -> Event:
+def _event(study: Study, row: Fresh, assignment: Assignment, by: str, *, is_repeat: bool) -> Event:
     is_in = assignment.seat is not None or assignment.role != Item.Role.WORK
     what = "submitted" if is_in else "submitted late"
     why = "Made elsewhere." if is_in else "Made elsewhere, and there was no seat for it."
     if row.given.uncounted and not is_in:
         why = "Made elsewhere, where it did not count."
+    if is_repeat:
+        why += " The study has one of its texts already."
     why = f"{why} {row.given.said}".strip()
     given = row.given
     return event(

@@ -12,6 +12,7 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
+from annotation import wordings
 from annotation.events import event, record
 from annotation.intake import batched
 from annotation.models import Annotation, Assignment, Event, Item, Study
@@ -74,7 +75,8 @@ def reinstate(
     at: datetime,
     progress: Progress = lambda done, total: None,
 ) -> Effect:
-    """Let held and excluded annotations count again, those whose seat nobody has taken since; the others stay out.
+    """Let held and excluded annotations count again, those whose seat (or wording) nobody has taken since; the others
+    stay out.
 
     So do those that are unproven, until they are confirmed.
     """
@@ -113,6 +115,7 @@ def _take_out(
 def _mark(rows: list[Annotation], to: str) -> None:
     Annotation.objects.filter(pk__in=[row.pk for row in rows]).update(uncounted=to)
     if to != WHY.HELD:
+        wordings.free([row.pk for row in rows])
         Assignment.objects.filter(pk__in=[row.assignment_id for row in rows]).update(seat=None)
     for row in rows:
         row.uncounted = to
@@ -131,7 +134,8 @@ def _let_in(study: Study, items: list[Item], chunk: list[Annotation], by: str, w
     open_items = {item.pk: item for item in items}
     for row in (row for row in chunk if row.uncounted == WHY.EXCLUDED and row.assignment.role == Item.Role.WORK):
         item, taken = open_items[row.item_id], seats_of([open_items[row.item_id]])[row.item_id].taken[row.stage]
-        if item.stage == row.stage and item.open_seats > 0 and not row.assignment.judges:
+        is_free = item.stage == row.stage and item.open_seats > 0 and not row.assignment.judges
+        if is_free and wordings.reclaim(study.protocol.stage(row.stage), row):
             Assignment.objects.filter(pk=row.assignment_id).update(seat=free_seat(taken))
             Annotation.objects.filter(pk=row.pk).update(uncounted="")
             Item.objects.filter(pk=item.pk).update(open_seats=item.open_seats - 1)

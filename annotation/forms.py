@@ -55,9 +55,7 @@ def read_fields(stage: Stage, posted: Mapping[str, Any]) -> dict[str, str]:
 def input_names(stage: Stage) -> list[str]:
     names = [q.name for q in stage.questions if not q.parts]
     names += [f"{q.name}.typed" for q in stage.questions if q.scale]
-    for question in stage.questions:
-        names += [f"{question.name}.{i}.{part}" for i in range(question.at_most) for part, _ in question.parts]
-    return names
+    return names + [name for q in stage.questions for group in q.groups for name, _, _ in group]
 
 
 def storable(fields: Fields) -> list[Problem]:

@@ -1,6 +1,7 @@
 """What comes in from outside: studies and the items they are about."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -10,7 +11,7 @@ from typing import Any, TypeVar
 
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
-from django.db.models import F, Max
+from django.db.models import Max
 
 from annotation import limits, protocols
 from annotation.errors import Refusal
@@ -27,7 +28,9 @@ BATCH = 2_000
 NAMED = 20  # so many bad lines are named, the others only counted
 MICROSECOND = timedelta(microseconds=1)
 NO_SEATS = (Item.State.OPEN, "", 0, 0)
-COLUMNS = "study_id, ref, role, payload, gold, state, stage, votes_wanted, open_seats, queued_at, half, created_at"
+COLUMNS = (
+    "study_id, ref, role, payload, gold, state, stage, votes_wanted, open_seats, queued_at, part, half, created_at"
+)
 
 
 class BadStudy(Refusal):
@@ -42,9 +45,11 @@ class Counts:
     unchanged: int = 0
     bad: int = 0
     problems: list[str] = field(default_factory=list)
+    repeated: int = 0  # of those created: with a text that the study had already
 
     def as_dict(self) -> dict[str, int]:
-        return {"created": self.created, "unchanged": self.unchanged, "bad": self.bad}
+        counts = {"created": self.created, "unchanged": self.unchanged, "bad": self.bad}
+        return counts | ({"repeated": self.repeated} if self.repeated else {})
 
     def add_bad(self, number: int, why: object) -> None:
         self.bad += 1
@@ -122,8 +127,8 @@ def import_items(
     A row whose id is there with the same content is left alone. Raises BadFile for bad rows, unless `skip_bad`; then
     nothing is kept. progress: told after every batch how many rows were read. Locks the study against other imports.
     """
-    Study.objects.select_for_update(of=("self",), no_key=True).get(pk=study.pk)
-    counts = Counts()
+    locked = Study.objects.select_for_update(of=("self",), no_key=True).get(pk=study.pk)
+    counts, part_items = Counts(), Counter(locked.part_items)
     last = study.items.aggregate(last=Max("queued_at"))["last"]
     queued_at = max(at, last) if last else at
     read = 0
@@ -131,6 +136,7 @@ def import_items(
         new = _new_items(study, batch, role, counts)
         _insert(study, role, new, queued_at, at)
         _group(study, new)
+        part_items.update(_parts(study, new))
         queued_at += len(new) * MICROSECOND
         counts.created += len(new)
         read += len(batch)
@@ -139,8 +145,7 @@ def import_items(
     if counts.bad and not skip_bad:
         raise counts.refusal()
     if role == Item.Role.WORK:
-        Study.objects.filter(pk=study.pk).update(work_items=F("work_items") + counts.created)
-        study.work_items += counts.created
+        _count_items(study, locked.work_items + counts.created, part_items)
     record([event(study, "imported", by=by, at=at, role=role, counts=counts.as_dict())])
     return counts
 
@@ -151,8 +156,20 @@ def take_over(study: Study, items: Sequence[NewItem], *, role: str, at: datetime
     _insert(study, role, items, at, at)
     _group(study, items)
     if role == Item.Role.WORK:
-        Study.objects.filter(pk=study.pk).update(work_items=F("work_items") + len(items))
-        study.refresh_from_db(fields=["work_items"])
+        study.refresh_from_db(fields=["work_items", "part_items"])
+        _count_items(study, study.work_items + len(items), Counter(study.part_items) + Counter(_parts(study, items)))
+
+
+def _parts(study: Study, items: Sequence[NewItem]) -> list[str]:
+    """The part that each item belongs to; none where the protocol has no parts."""
+    part = study.protocol.part
+    return [part(item.payload) for item in items] if part else []
+
+
+def _count_items(study: Study, items: int, by_part: Mapping[str, int]) -> None:
+    """The caller holds the study's lock, or is its only user."""
+    study.work_items, study.part_items = items, dict(by_part)
+    Study.objects.filter(pk=study.pk).update(work_items=items, part_items=study.part_items)
 
 
 def _new_items(study: Study, batch: Sequence[Row], role: str, counts: Counts) -> list[NewItem]:
@@ -217,8 +234,9 @@ def _rows(
         place = wanted(protocol.next_step(item.payload, [], study.options), {}) if is_work else NO_SEATS
         gold = None if item.gold is None else json.dumps(item.gold)
         queued = time(queued_at + n * MICROSECOND)
+        part = protocol.part(item.payload) if protocol.part else ""
         half = protocol.half(item.payload) if is_work and protocol.half else None
-        yield (study.pk, item.ref, role, json.dumps(item.payload), gold, *place, queued, half, created_at)
+        yield (study.pk, item.ref, role, json.dumps(item.payload), gold, *place, queued, part, half, created_at)
 
 
 def _group(study: Study, new: Sequence[NewItem]) -> None:

@@ -12,11 +12,12 @@ from datetime import datetime, timedelta
 from django.db import connection, transaction
 from django.db.models import Exists, F, OuterRef, QuerySet
 
-from annotation import hidden, limits
+from annotation import hidden, limits, parts
 from annotation.declaration import declare
 from annotation.errors import (
     Closed,
     ConsentNeeded,
+    LimitReached,
     NothingLeft,
     NotQualified,
     Revoked,
@@ -122,7 +123,7 @@ def _revive(sitting: Sitting, study: Study, worker: Worker, *, at: datetime) -> 
         ASSIGNMENT.move([lapsed[item.pk]], State.LEASED, seat=seat, closed_at=None)
     Item.objects.filter(pk__in=[i.pk for i in items]).update(open_seats=F("open_seats") - 1)
     SITTING.move([sitting], State.LEASED, closed_at=None, leased_until=_until(study, at))
-    limits.count_taken(study, worker.pk, len(items))
+    limits.count_taken(study, worker.pk, sitting.stage, len(items))
     record(event(study, "resumed", by=actor(worker), at=at, item=i, worker=worker, stage=sitting.stage) for i in items)
     return True
 
@@ -156,27 +157,40 @@ def _take(qualification: Qualification, worker: Worker, study: Study, stage: str
             stage=stage,
             role=item.role,
             seat=free_seat(seats[item.pk].taken[stage]) if item.role == Item.Role.WORK else None,
-            judges=[a.id for a in seats[item.pk].counted if a.stage == judged],
+            judges=[a.id for a in seats[item.pk].counted if a.stage in judged],
         )
         for item in hidden.mixed(items, worker, study, stage)
     )
     Item.objects.filter(pk__in=[item.pk for item in items]).update(open_seats=F("open_seats") - 1)
-    limits.count_taken(study, worker.pk, len(items))
+    limits.count_taken(study, worker.pk, stage, len(items))
     record(event(study, "leased", by=actor(worker), at=at, item=i, worker=worker, stage=stage) for i in items)
     return sitting
 
 
 def _claim(qualification: Qualification, worker: Worker, study: Study, stage: str) -> list[Item]:
     """Lock as many items as a sitting has and limits leave: from the worker's place in the queue, then from all of it.
+    They are of one part of the study, to which the worker is bound by them where the stage binds. Raises LimitReached.
 
     Locks of others are waited for only with empty hands, and in the order of primary keys: no two leases can deadlock.
     """
     enrolment = qualification.enrolment
-    count = limits.room(enrolment, study)
+    binds, refusal = study.protocol.stage(stage).binds, None
     met = Assignment.objects.filter(item=OuterRef("pk"), worker=worker)
     unmet = limits.allowed(_free(study, stage).exclude(Exists(met)), enrolment, study)
-    picked = (_pick(some, count, qualification, study) for some in limits.in_turn(unmet, enrolment, study))
-    return next(filter(None, picked), [])
+    for part, there in parts.turns(unmet, enrolment, study, stage):
+        try:
+            count = limits.room(enrolment, study, stage, part)
+        except LimitReached as reached:  # of this part; another may be larger
+            refusal = reached
+            continue
+        picked = (_pick(some, count, qualification, study) for some in limits.in_turn(there, enrolment, study))
+        if items := next(filter(None, picked), []):
+            if binds and part and not parts.bind(enrolment, part):
+                return _claim(qualification, worker, study, stage)  # bound meanwhile by what came from elsewhere
+            return items
+    if refusal:
+        raise refusal
+    return []
 
 
 def _pick(unmet: QuerySet[Item], count: int, qualification: Qualification, study: Study) -> list[Item]:
@@ -243,8 +257,8 @@ def release(sittings: Sequence[Sitting], to: State, *, by: str, at: datetime) ->
     if assignments:
         work = [a for a in assignments if a.role == Item.Role.WORK]
         events = advance(study, [a.item for a in work], at=at)
-        for worker, count in sorted(Counter(a.worker_id for a in work).items()):
-            limits.count_taken(study, worker, -count)
+        for (worker, stage), count in sorted(Counter((a.worker_id, a.stage) for a in work).items()):
+            limits.count_taken(study, worker, stage, -count)
         gone = [
             event(study, str(to), by=by, at=at, item=a.item_id, worker=a.worker_id, stage=a.stage) for a in assignments
         ]

@@ -12,6 +12,11 @@ from annotation.models import Annotation, Assignment, Enrolment, Exposure, Item,
 from annotation.models.sittings import State
 from annotation.protocols.base import Payload, read_group_limits, read_slugs
 
+TOO_FEW = (
+    "There are too few items here for anybody to begin: the share that one person may do comes to less than one item. "
+    "Please tell the study's team."
+)
+
 
 def groups_of(payload: Payload, study: Study) -> list[str]:
     """The groups an item is in for the study's limits, such as ["entity=Paris"]."""
@@ -25,25 +30,49 @@ def _group_limits(study: Study) -> dict[str, int]:
 
 
 def most(study: Study) -> int | None:
-    """How many items one worker may do, by number and by share of the study's items; None without a limit."""
+    """How many items one worker may do, by number and by share of the study's items (of its largest part's, where it
+    has parts); None without a limit.
+    """
     limits = []
     if number := int(study.options.get("max_annotations", 0)):
         limits.append(number)
-    if share := float(study.options.get("max_share", 0)):
-        limits.append(floor(share * study.work_items + 1e-9))
+    if float(study.options.get("max_share", 0)):
+        limits.append(max(_by_share(study, part) for part in study.part_items or [""]))
     return min(limits, default=None)
 
 
-def room(enrolment: Enrolment, study: Study) -> int:
-    """How many more items a sitting may have now. Raises LimitReached for none."""
+def _by_share(study: Study, part: str) -> int:
+    """Shares are of the study's items, or of those of a part."""
+    items = study.part_items.get(part, 0) if part else study.work_items
+    return floor(float(study.options.get("max_share", 0)) * items + 1e-9)
+
+
+def left(enrolment: Enrolment, study: Study, stage: str, part: str) -> int | None:
+    """How many more items this worker may do; None without a limit.
+
+    Where a study has parts, a share is of what one does in the stages that bind: reading it again has no such limit.
+    """
+    found, protocol = [], study.protocol
+    if number := int(study.options.get("max_annotations", 0)):
+        found.append(number - enrolment.taken)
+    if float(study.options.get("max_share", 0)):
+        if protocol.part is None:
+            found.append(_by_share(study, "") - enrolment.taken)
+        elif part and protocol.stage(stage).binds:
+            found.append(_by_share(study, part) - enrolment.taken_in_part)
+    return min(found, default=None)
+
+
+def room(enrolment: Enrolment, study: Study, stage: str, part: str = "") -> int:
+    """How many more items of this part a sitting may have now. Raises LimitReached for none."""
     at_once = int(study.options.get("max_open_sittings", 0))
     if at_once and _open_sittings(study).filter(worker=enrolment.worker_id).count() >= at_once:
         raise LimitReached("You have as many sittings open as one person may. Submit or return one of them first.")
-    count, limit = int(study.options["items_per_sitting"]), most(study)
+    count, limit = int(study.options["items_per_sitting"]), left(enrolment, study, stage, part)
     if limit is not None:
-        count = min(count, limit - enrolment.taken)
+        count = min(count, limit)
     if count < 1:
-        raise LimitReached
+        raise LimitReached(TOO_FEW if part and not _by_share(study, part) else "")
     return count
 
 
@@ -149,10 +178,13 @@ def fit(items: Sequence[Item], enrolment: Enrolment, study: Study, *, at_most: i
     return chosen
 
 
-def count_taken(study: Study, worker: int, items: int) -> None:
+def count_taken(study: Study, worker: int, stage: str, items: int) -> None:
     """Note that a worker took (or, below 0, gave up) so many items. Comes after the items' locks."""
     if items:
-        Enrolment.objects.filter(study=study, worker=worker).update(taken=F("taken") + items)
+        taken = {"taken": F("taken") + items}
+        if study.protocol.stage(stage).binds:
+            taken["taken_in_part"] = F("taken_in_part") + items
+        Enrolment.objects.filter(study=study, worker=worker).update(**taken)
 
 
 @dataclass(frozen=True)
@@ -169,8 +201,12 @@ def limits_of(study: Study) -> Iterable[Limit]:
     if number := int(study.options.get("max_annotations", 0)):
         yield Limit(f"at most {number:,} items for one person", enrolments.filter(taken__gt=number).count())
     if share := float(study.options.get("max_share", 0)):
-        beyond = enrolments.filter(taken__gt=floor(share * study.work_items + 1e-9)).count()
-        yield Limit(f"at most {share:.0%} of the items for one person", beyond)
+        beyond, whose = Q(taken__gt=_by_share(study, "")), "the items"
+        if study.protocol.part:
+            beyond, whose = Q(pk=None), "a part’s items"
+            for part in study.part_items:
+                beyond |= Q(part=part, taken_in_part__gt=_by_share(study, part))
+        yield Limit(f"at most {share:.0%} of {whose} for one person", enrolments.filter(beyond).count())
     if at_once := int(study.options.get("max_open_sittings", 0)):
         open_now = Counter(worker for (worker,) in _open_sittings(study).values_list("worker"))
         yield Limit(f"at most {at_once} open sittings at a time", sum(n > at_once for n in open_now.values()))

@@ -44,6 +44,13 @@ def heading_of(protocol: Protocol) -> str:
     return next(key for key in protocol.shown if key != "id")
 
 
+def words_of(item: Item, protocol: Protocol) -> str:
+    """What tells the item apart, for people."""
+    if protocol.heading and item.role == Item.Role.WORK:
+        return protocol.heading(item.payload)
+    return str(item.payload.get(heading_of(protocol), ""))
+
+
 def _judging(protocol: Protocol) -> list[str]:
     return [s.name for s in protocol.stages if s.judges]
 

@@ -16,8 +16,8 @@ from annotation.way_in import Step, next_step
 class Place:
     """Somewhere a worker may work, or is on the way to: one stage of one study.
 
-    taken, at_most: items they took in the study, of so many that one person may do (None: no limit). is_free: whether
-    some seat is free. done: answers, hidden items among them, so that their number stays hidden. decided, upheld: of
+    at_most, left: items that one person may do, and those they may still do (None: no limit). is_free: whether some
+    seat is free. done: answers, hidden items among them, so that their number stays hidden. decided, upheld: of
     their answers, those others settled, and those that were upheld. earned: what submitted sittings pay. seconds:
     active ones. attempt: the last taking of the test. revocation: the last one, if it is in force or was lifted.
     """
@@ -26,8 +26,8 @@ class Place:
     stage: Stage
     step: Step
     resumes: bool
-    taken: int
     at_most: int | None
+    left: int | None
     is_free: bool
     done: int
     decided: int = 0
@@ -45,7 +45,7 @@ class Place:
     @property
     def is_done_up(self) -> bool:
         """Whether one person may do no more here."""
-        return self.at_most is not None and self.taken >= self.at_most
+        return self.left is not None and self.left < 1
 
     @property
     def earned(self) -> Decimal:
@@ -67,7 +67,8 @@ def places_of(worker: Worker) -> list[Place]:
     """All of a worker's places, in nine queries."""
     found = Qualification.objects.filter(enrolment__worker=worker).select_related("enrolment__study")
     seats = Item.objects.filter(study=OuterRef("enrolment__study"), stage=OuterRef("stage"), open_seats__gt=0)
-    found = found.annotate(is_free=Exists(seats))
+    in_part = seats.filter(part=OuterRef("enrolment__part"))
+    found = found.annotate(is_free=Exists(seats), is_free_in_part=Exists(in_part))
     qualifications = list(found.order_by("-enrolment__created_at", "-enrolment_id", "pk"))
     studies = {q.enrolment.study_id for q in qualifications}
     places_taken = qualification.places_by_stage(studies)
@@ -98,15 +99,17 @@ def places_of(worker: Worker) -> list[Place]:
         revocation = revoked.get(q.enrolment_id)
         most = int(study.options.get("max_qualified", 0))
         is_full = bool(most) and places_taken.get(key, 0) >= most
+        stage = study.protocol.stage(q.stage)
+        part = q.enrolment.part if stage.binds else ""
         places.append(
             Place(
                 study,
-                study.protocol.stage(q.stage),
+                stage,
                 next_step(q, study, practice_left=study.pk in unlearnt, is_full=is_full),
                 key in begun,
-                q.enrolment.taken,
-                limits.most(study),
-                q.is_free,
+                limits.most(study) if stage.binds or not study.protocol.part else None,
+                limits.left(q.enrolment, study, q.stage, part),
+                q.is_free_in_part if part else q.is_free,
                 done,
                 decided,
                 upheld,

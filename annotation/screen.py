@@ -39,7 +39,9 @@ class Text:
 class Step:
     """One question with its present answer and what there is to say about it.
 
-    value: as the field holds it. position, typed: of a slider, where it stands ("" for nowhere), and the rating there.
+    value: as the field holds it. before, now: of a text that is written against another, that text and the present
+    one, each marked where it differs. position, typed: of a slider, where it stands ("" for nowhere), and the rating
+    there.
     """
 
     number: int
@@ -49,6 +51,8 @@ class Step:
     groups: Sequence[Sequence[Text]] = ()
     problems: Sequence[Problem] = ()
     value: str = ""
+    before: Sequence[Run] = ()
+    now: Sequence[Run] = ()
     position: str = ""
     typed: str = ""
 
@@ -93,10 +97,7 @@ def _step(number: int, question: Question, fields: Fields, problems: Sequence[Pr
         )
         for c in question.choices
     ]
-    groups = [
-        [_text(f"{question.name}.{i}.{part}", label, fields, problems) for part, label in question.parts]
-        for i in range(question.at_most if question.parts else 0)
-    ]
+    groups = [[_text(name, label, fields, problems) for name, _, label in group] for group in question.groups]
     return Step(
         number,
         question,
@@ -104,9 +105,25 @@ def _step(number: int, question: Question, fields: Fields, problems: Sequence[Pr
         sorted(buttons, key=lambda b: b.key) if cards else buttons,
         groups,
         [p for p in problems if p.field == question.name],
-        fields.get(question.name, ""),
+        fields.get(question.name, question.prefill),
+        *_differences(question, fields),
         *(_stands(question.scale, question.name, fields) if question.scale else ()),
     )
+
+
+def _differences(question: Question, fields: Fields) -> tuple[Sequence[Run], Sequence[Run]]:
+    """The text before and the present one, each with what the other has not marked."""
+    now = fields.get(question.name, question.prefill)
+    return (runs(question.against, now), runs(now, question.against)) if question.against else ((), ())
+
+
+def differences(stage: Stage, fields: Fields) -> dict[str, list[list[list[object]]]]:
+    """For a page that shows them while typing: field -> before and now, as pieces of text, each with its mark."""
+    return {
+        q.name: [[[run.text, run.is_marked] for run in each] for each in _differences(q, fields)]
+        for q in stage.questions
+        if q.against
+    }
 
 
 def _stands(scale: Scale, name: str, fields: Fields) -> tuple[str, str]:
@@ -140,15 +157,8 @@ def cards(assignment: Assignment, judged: Stage) -> list[Card]:
 
 def _writings(stage: Stage, mine: Fields, theirs: Fields) -> list[Writing]:
     """What was written, group by group, each text against the one in the same place of the other annotation."""
-    groups = [(q, i) for q in stage.questions if q.parts for i in range(q.at_most)]
-    found = [
-        {
-            part: runs(mine.get(name, ""), theirs.get(name, ""))
-            for part, _ in q.parts
-            for name in [f"{q.name}.{i}.{part}"]
-        }
-        for q, i in groups
-    ]
+    groups = [group for question in stage.questions for group in question.groups]
+    found = [{part: runs(mine.get(name, ""), theirs.get(name, "")) for name, part, _ in group} for group in groups]
     return [writing for writing in found if any(writing.values())]
 
 

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from math import ceil
 from random import Random
 
+from annotation import wordings
 from annotation.errors import LimitReached, NothingLeft, Refusal, Revoked
 from annotation.leasing import lease
 from annotation.models import Annotation, Assignment, Sitting, Study, Worker
@@ -13,6 +14,7 @@ from annotation.qualification import add_worker
 from annotation.submission import submit
 
 BY = "simulation"
+TRIES = 5  # at a text that nobody has written before
 MEDIAN_SECONDS, SPREAD = 40, 0.5  # of a lognormal: what one answer takes
 
 
@@ -131,11 +133,11 @@ def _work(person: Person, sitting: Sitting, seconds: Sequence[int], leased_at: d
     """Open one item after the other, answer them all, submit."""
     assignments = sitting.bundle
     stage = sitting.study.protocol.stage(sitting.stage)
-    opened_at, answers = leased_at, {}
+    opened_at, answers, thought = leased_at, {}, _think(person, sitting)
     for assignment, active in zip(assignments, seconds, strict=False):
         assignment.first_opened_at, assignment.active_seconds = opened_at, active
         opened_at += timedelta(seconds=active)
-        answer = _answer(person, assignment)
+        answer = thought[assignment.pk]
         written = sum(len(text) for text in stage.texts(answer))
         if written and sitting.study.options.get("signs") == "on":
             assignment.signs = (
@@ -144,6 +146,19 @@ def _work(person: Person, sitting: Sitting, seconds: Sequence[int], leased_at: d
         answers[assignment.pk] = answer
     Assignment.objects.bulk_update(assignments, ["first_opened_at", "active_seconds", "signs"])
     return len(submit(sitting, answers, at=at))
+
+
+def _think(person: Person, sitting: Sitting) -> dict[int, dict[str, object]]:
+    """An answer for each assignment, by its id; where the study has a text already, another one."""
+    stage = sitting.study.protocol.stage(sitting.stage)
+    answers = {assignment.pk: _answer(person, assignment) for assignment in sitting.bundle}
+    for _ in range(TRIES if stage.sentences else 0):
+        given = {a.pk: (a.item_id, wordings.sentences_of(stage, answers[a.pk])) for a in sitting.bundle}
+        repeated = wordings.repeated(sitting.study, given)
+        if not repeated:
+            break
+        answers |= {a.pk: _answer(person, a) for a in sitting.bundle if a.pk in repeated}
+    return answers
 
 
 def _answer(person: Person, assignment: Assignment) -> dict[str, object]:

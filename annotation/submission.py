@@ -8,10 +8,10 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q
 
-from annotation import exclusion, fitting, limits, qualification, signs, way_in
+from annotation import exclusion, fitting, limits, qualification, signs, way_in, wordings
 from annotation.errors import Closed, Invalid, NotYetRight
 from annotation.events import SYSTEM, actor, event, record
-from annotation.forms import AnswerForm
+from annotation.forms import AnswerForm, by_field
 from annotation.leasing import lock, lock_qualifications, renew
 from annotation.lifecycle import ASSIGNMENT, SITTING
 from annotation.models import Annotation, Assignment, Enrolment, Item, Revocation, Sitting, Study, Worker
@@ -100,6 +100,11 @@ def _read(
             clean[assignment.pk] = form.answer
         else:
             problems[assignment.pk] = form.errors
+    stage = sitting.study.protocol.stage(sitting.stage)
+    if stage.sentences and sitting.purpose == Sitting.Purpose.WORK:
+        given = {a.pk: (a.item_id, stage.sentences(clean[a.pk])) for a in assignments if a.pk in clean}
+        for pk, repeated in wordings.repeated(sitting.study, given).items():
+            problems[pk] = by_field(repeated)
     ours = {a.pk for a in assignments}
     problems |= {pk: {"": ["This assignment is not part of the sitting."]} for pk in answers if pk not in ours}
     if problems:
@@ -147,6 +152,8 @@ def _take(
         )
         for assignment in assignments
     )
+    if lost := wordings.keep(stage, annotations):  # somebody handed in the same text while this was looked at
+        raise Invalid({pk: by_field(problems) for pk, problems in lost.items()})
     SITTING.move([sitting], State.SUBMITTED, closed_at=at)
     events = [
         event(study, what, by=actor(worker), at=at, item=a.item_id, worker=worker, why=why, stage=sitting.stage)
@@ -256,4 +263,4 @@ def _seat_late(study: Study, assignments: list[Assignment], items: Mapping[int, 
         seat = free_seat(seats[item.pk].taken[assignment.stage]) if free else None
         ASSIGNMENT.move([assignment], State.SUBMITTED, closed_at=at, seat=seat)
     if work:
-        limits.count_taken(study, work[0].worker_id, len(work))
+        limits.count_taken(study, work[0].worker_id, work[0].stage, len(work))

@@ -56,6 +56,7 @@ def copy_of(study: Study, *, most: int, seed: int) -> dict[str, Any]:
         "protocol": [study.protocol_slug, study.protocol_version],
         "snapshot": study.snapshot,
         "options": study.options,
+        "part_items": study.part_items,
         "work_items": len(work),  # also of a sample: shares are of all of them
         "consent": consent.text if consent else "",
         "items": chosen + [row for row in rows if row["role"] != Item.Role.WORK],
@@ -77,8 +78,8 @@ def load(copy: Mapping[str, Any], *, by: str, at: datetime) -> Study:
     for role in Item.Role.values:
         rows = [NewItem(r["ref"], r["payload"], r["gold"]) for r in copy["items"] if r["role"] == role]
         intake.take_over(study, rows, role=role, at=at)
-    Study.objects.filter(pk=study.pk).update(work_items=copy["work_items"])
-    study.work_items = copy["work_items"]
+    study.work_items, study.part_items = copy["work_items"], copy["part_items"]
+    study.save(update_fields=["work_items", "part_items"])
     if copy["consent"]:
         way_in.set_consent(study, copy["consent"], by=by, at=at)
     return study

@@ -21,7 +21,8 @@ NAMES = dict(zip(MEASURES, ("Percent agreement", "Fleiss’ kappa", "Krippendorf
 
 def agreement(study: Study) -> Chart:
     """The estimates of every question of every stage."""
-    asked = [(stage, measure) for stage in study.protocol.stages for measure in stage.measures]
+    # Where one person is asked, nobody can agree.
+    asked = [(s, m) for s in study.protocol.stages for m in s.measures if m.raters != 1]
     reports = [(stage.title, measure, agreement_of(study, stage.name, measure.name)) for stage, measure in asked]
     measured = [m for title, _, report in reports for m in _measured(f"{title}: {report.measure}", report)]
     notes = [note for title, measure, report in reports for note in _notes(title, measure, report)]
@@ -58,9 +59,11 @@ def labels(study: Study) -> Chart:
     """What the first stage's people chose, and what became gold."""
     stage = study.protocol.stages[0]
     groups = {f"{stage.title}: {m.name}": _votes(study, stage.name, m) for m in stage.measures if m.categories}
-    gold = dict.fromkeys(stage.measures[0].categories, 0)
     closed = Resolution.objects.filter(study=study).exclude(label="")
-    gold |= dict(closed.values_list("label").annotate(n=Count("*")).order_by())
+    gold = dict(closed.values_list("label").annotate(n=Count("*")).order_by())
+    known = stage.measures[0].categories if stage.measures else ()
+    if gold.keys() <= set(known):
+        gold = dict.fromkeys(known, 0) | gold
     return charts.shares("labels", "Labels", {**groups, "Decided": gold})
 
 

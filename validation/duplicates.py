@@ -9,28 +9,16 @@ Source: Broder 1997, "On the resemblance and containment of documents".
 from collections.abc import Set
 from hashlib import blake2b
 
-from annotation.protocols.writing import words
+from annotation.protocols.writing import ALIKE, alike, bag
 
-ALIKE = 0.8
+__all__ = ["ALIKE", "alike", "bag", "keys"]
 BANDS, ROWS = 6, 3
-MOST = 300  # words of a text that are looked at
 PRIME = (1 << 61) - 1
 # One permutation for each place of a signature: x -> a x + b modulo a prime, fixed for ever, as keys are stored.
 PERMUTATIONS = [
     tuple(int.from_bytes(blake2b(f"{n} {part}".encode(), digest_size=7).digest(), "big") for part in "ab")
     for n in range(BANDS * ROWS)
 ]
-
-
-def bag(text: str) -> frozenset[str]:
-    """The words of a text, in lower case, without order and repetition."""
-    return frozenset(words(text.lower())[:MOST])
-
-
-def alike(one: Set[str], other: Set[str]) -> bool:
-    """Whether two bags of words are near-duplicates; texts without words are like nothing."""
-    both = len(one & other)
-    return bool(both) and both >= ALIKE * (len(one) + len(other) - both) - 1e-9
 
 
 def keys(text_bag: Set[str]) -> list[int]:

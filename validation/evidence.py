@@ -10,6 +10,7 @@ from annotation import overview
 from annotation.differences import Run, differ, runs
 from annotation.models import Annotation, Event, Item, Study
 from annotation.protocols.base import Answer, Stage
+from validation import releases
 from validation.models import Resolution
 
 LETTERS = "ABCDEFGH"
@@ -109,7 +110,7 @@ def _gold_row(study: Study, item: Item, resolution: Resolution | None) -> str:
     """The lines an export would hold, laid out for reading; "" without gold."""
     if resolution is None or resolution.gold is None:
         return ""
-    rows = study.protocol.export_rows(item.payload, resolution.gold)
+    rows = releases.rows_of(study, item, resolution.gold)
     return "\n".join(json.dumps(row, ensure_ascii=False, indent=2) for row in rows)
 
 
@@ -143,13 +144,13 @@ class _Line:
 
     def _turn(self, event: Event) -> str:
         stage = self.protocol.stage(event.what.removeprefix("moved to "))
-        return "Contested" if stage.judges else f"Back to “{stage.title}”"
+        return "Contested" if stage.compares else f"{'On' if stage.judges else 'Back'} to “{stage.title}”"
 
     def answer(self, annotation: Annotation, at: datetime, why: str = "") -> Moment:
         self.told.add(annotation.pk)
         stage = self._stage(annotation)
         letter = self.letters.get(annotation.pk, "")
-        title = "Verdict" if stage.judges else f"Written ({letter})" if letter else "Written"
+        title = "Verdict" if stage.judges and not stage.writings else f"Written ({letter})" if letter else "Written"
         if annotation.uncounted:
             title += f", not counted: {annotation.uncounted}"
         judged = [
@@ -186,12 +187,11 @@ def say(stage: Stage, answer: Answer, other: Answer | None = None) -> Said:
         chosen = [c.label for c in question.choices if c.value == fields.get(question.name)]
         if question.scale:
             chosen = [f"{question.scale.rating(int(fields[question.name])):.2f} {question.scale.unit}"]
-        elif question.kind == "line" and (written := fields.get(question.name)):
+        elif not (question.choices or question.parts) and (written := fields.get(question.name)):
             chosen = [written]
         lines += [(question.text, [Run(label)]) for label in chosen]
-        for n in range(question.at_most):
-            named = [(label, f"{question.name}.{n}.{part}") for part, label in question.parts]
-            texts = [(label, runs(fields.get(name, ""), theirs.get(name, ""))) for label, name in named]
+        for group in question.groups:
+            texts = [(label, runs(fields.get(name, ""), theirs.get(name, ""))) for name, _, label in group]
             lines += [(label, text) for label, text in texts if text]
     is_one = len(stage.questions) == 1 and lines
     headline = lines[0][1][0].text if is_one else stage.summary(answer)

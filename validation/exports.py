@@ -13,6 +13,7 @@ from annotation.models import Annotation, Enrolment, Item, Study
 from annotation.models.workers import running_code
 from annotation.submission import UNCOUNTED
 from validation.models import Resolution
+from validation.releases import EVERYTHING, Wanted, maker, splits
 
 Row = dict[str, Any]
 
@@ -29,19 +30,40 @@ def resolutions(study: Study, *, keep_unresolved: bool = False) -> QuerySet[Reso
     return found.exclude(outcome=Resolution.Outcome.SETTLED, label="") if study.protocol.labelling else found
 
 
-def gold_rows(study: Study, *, keep_unresolved: bool = False) -> Iterator[Row]:
-    """The rows of every item that has gold, with the paper's keys. The database connection is busy until the last."""
-    export_rows = study.protocol.export_rows
-    columns = resolutions(study, keep_unresolved=keep_unresolved).values_list("item__payload", "gold")
-    return (row for payload, gold in _json_columns(columns) for row in export_rows(payload, gold))
+def gold_rows(study: Study, *, keep_unresolved: bool = False, wanted: Wanted = EVERYTHING) -> Iterator[Row]:
+    """The rows of every item that has gold, with the paper's keys. The database connection is busy until the last.
+
+    wanted: which splits, where the protocol has any. Raises NoSplit, SharedAcrossSplits or WrongPair, before any row.
+    """
+    parts, rows = splits(study, wanted), maker(study, wanted)
+    columns = resolutions(study, keep_unresolved=keep_unresolved).values_list("item", "item__payload", "gold")
+    return (
+        row
+        for part in parts
+        for pk, payload, gold in _json_columns(columns)
+        for split, row in rows(pk, payload, gold)
+        if split == part
+    )
 
 
-def full_gold_rows(study: Study, *, keep_unresolved: bool = False) -> Iterator[Row]:
+def full_gold_rows(study: Study, *, keep_unresolved: bool = False, wanted: Wanted = EVERYTHING) -> Iterator[Row]:
     """As gold_rows, with `provenance`: how each item came to its gold, and under what."""
-    export_rows, codes = study.protocol.export_rows, running_codes(study)
+    parts, rows = splits(study, wanted), maker(study, wanted)
+    found = resolutions(study, keep_unresolved=keep_unresolved).select_related("item")
+    return (
+        row
+        for part in parts
+        for resolution, provenance in _with_provenance(study, found)
+        for split, made in rows(resolution.item_id, resolution.item.payload, resolution.gold or {})
+        if split == part
+        for row in [{**made, "provenance": provenance}]
+    )
+
+
+def _with_provenance(study: Study, found: QuerySet[Resolution]) -> Iterator[tuple[Resolution, Row]]:
+    codes = running_codes(study)
     under = {"protocol": study.protocol_slug, "version": study.protocol_version, "options": study.options}
     under |= {"rules": study.declared_hash, "rules_declared_at": _iso(study.declared_at)}
-    found = resolutions(study, keep_unresolved=keep_unresolved).select_related("item")
     for batch in batched(found.iterator(chunk_size=CHUNK), CHUNK):
         given: dict[int, list[Row]] = {resolution.item_id: [] for resolution in batch}
         for item_id, *values in leaving(study).filter(item__in=given).values_list("item_id", *COLUMNS):
@@ -54,9 +76,7 @@ def full_gold_rows(study: Study, *, keep_unresolved: bool = False) -> Iterator[R
                 "why": resolution.why,
                 "at": resolution.at.isoformat(),
             }
-            provenance = {**how, **under, "annotations": given[item.pk]}
-            for row in export_rows(item.payload, resolution.gold or {}):
-                yield {**row, "provenance": provenance}
+            yield resolution, {**how, **under, "annotations": given[item.pk]}
 
 
 COLUMNS = (

@@ -7,6 +7,7 @@ from django.utils.safestring import SafeString
 
 from annotation.charts import Cell, Chart
 from annotation.svg import BLUE, CATEGORIES, LOOKS, WIDTH, defs, el, fill_of, label, picture, rule
+from validation.artefacts import Artefact
 
 Counts = Mapping[str, int]
 
@@ -189,3 +190,56 @@ def _row(rater: Rater, y: float) -> list[SafeString]:
 
 def _at(rating: float) -> float:
     return 4 + (WIDTH - 8) * rating / 100
+
+
+# --- What gives labels away -----------------------------------------------------------------------
+
+
+def leads(name: str, title: str, groups: Mapping[str, Sequence[Artefact]], notes: tuple[str, ...] = ()) -> Chart:
+    """For each word or opening the share of its claims that carry the label, with the interval, from none to all."""
+    drawn: list[SafeString] = []
+    rows: list[tuple[Cell, ...]] = []
+    y = 0.0
+    for group, found in groups.items():
+        drawn.append(label(0, y + 11, group, size=11, font_weight=600))
+        y += 18
+        if not found:
+            drawn.append(label(0, y + 11, "Nothing stands out.", size=11, fill_opacity=0.8))
+            y += 22
+        for each in found:
+            drawn += _lead(each, y)
+            rows.append(_lead_row(group, each))
+            y += 36
+        y += 6
+    for tick in (0, 0.5, 1):
+        anchor = "middle" if 0 < tick < 1 else "end" if tick else "start"
+        drawn.append(label(_along(tick), y + 10, f"{tick:.0%}", size=11, anchor=anchor))
+    said = "; ".join(
+        f"“{a.feature}”: {a.share:.0%} of {a.claims:,} {a.label}" for some in groups.values() for a in some
+    )
+    header = ("kind", "feature", "label", "claims", "share %", "low (95%)", "high (95%)", "lift", "z")
+    svg = picture(name, title, said or "Nothing stands out", y + 16, *drawn)
+    return Chart(name, title, said, svg, header, tuple(rows), notes)
+
+
+def _lead(a: Artefact, y: float) -> list[SafeString]:
+    said = f"{a.share:.0%} of {a.claims:,} {a.label}, lift {a.lift:.1f}"
+    at = y + 24
+    return [
+        label(0, y + 12, f"“{a.feature}”"),
+        label(WIDTH, y + 12, said, anchor="end", font_weight=600),
+        rule(_along(0), at, _along(1), at, opacity=0.15),
+        rule(_along(0.5), at - 4, _along(0.5), at + 4, opacity=0.7),
+        rule(_along(a.low), at, _along(a.high), at, width=4, opacity=0.6),
+        el("circle", cx=_along(a.share), cy=at, r=5, fill=BLUE, stroke="currentColor"),
+    ]
+
+
+def _along(share: float) -> float:
+    """Where a share stands, with room for a point at either end."""
+    return 6 + (WIDTH - 12) * share
+
+
+def _lead_row(group: str, a: Artefact) -> tuple[Cell, ...]:
+    shares = (round(100 * share, 1) for share in (a.share, a.low, a.high))
+    return (group, a.feature, a.label, a.claims, *shares, round(a.lift, 2), round(a.z, 2))

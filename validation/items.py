@@ -117,7 +117,7 @@ def _row(study: Study, item: Item) -> Row:
     resolution = getattr(item, "resolution", None)
     return Row(
         item=item,
-        text=str(item.payload.get(overview.heading_of(protocol), "")),
+        text=overview.words_of(item, protocol),
         place=PLACES[place][0] if place else item.get_role_display().lower(),
         stage=protocol.stage(item.stage).title if item.stage else "",
         label=resolution.label if resolution else "",

@@ -11,19 +11,20 @@ from annotation.jobs import Progress, kind
 from annotation.models import Job, Revocation
 from validation import labelling, recollection
 from validation.exports import annotation_rows, count_annotations, full_gold_rows, gold_rows, resolutions, write_lines
+from validation.releases import Wanted
 
 
 @kind("export_gold")
 def export_gold(job: Job, out: Path, progress: Progress) -> Mapping[str, Any]:
-    """Options: full, keep_unresolved."""
+    """Options: full, keep_unresolved; split, mode, labels, of a protocol that is published in splits."""
     keep_unresolved = bool(job.options.get("keep_unresolved"))
     labelling.refresh(job.study, at=timezone.now())
     total = resolutions(job.study, keep_unresolved=keep_unresolved).count()
     rows = full_gold_rows if job.options.get("full") else gold_rows
+    given = {name: job.options[name] for name in ("split", "mode", "labels") if job.options.get(name)}
+    found = rows(job.study, keep_unresolved=keep_unresolved, wanted=Wanted(**given))
     with out.open("w", encoding="utf-8") as file:
-        done = write_lines(
-            rows(job.study, keep_unresolved=keep_unresolved), file.write, lambda done: progress(done, total)
-        )
+        done = write_lines(found, file.write, lambda done: progress(done, max(done, total)))
     return {"rows": done, "rules": job.study.declared_hash}
 
 

@@ -197,7 +197,7 @@ def _compare(study: Study, stage: Stage, batch: Sequence[Annotation]) -> None:
         return
     bags = {place: duplicates.bag(text) for place, text in texts.items()}
     keys = {place: duplicates.keys(bag) for place, bag in bags.items()}
-    earlier = _with_keys(study, stage, {key for each in keys.values() for key in each})
+    earlier = _with_keys(study, {key for each in keys.values() for key in each})
     met: dict[int, list[Text]] = defaultdict(list, earlier)
     writings = []
     for row in batch:
@@ -222,14 +222,17 @@ def _compare(study: Study, stage: Stage, batch: Sequence[Annotation]) -> None:
 MOST_ALIKE = 50  # earlier texts under one key that are compared: whoever repeats more is found anyway
 
 
-def _with_keys(study: Study, stage: Stage, keys: Collection[int]) -> dict[int, list[Text]]:
-    """Key -> earlier texts under it."""
+def _with_keys(study: Study, keys: Collection[int]) -> dict[int, list[Text]]:
+    """Key -> earlier texts under it, of whatever stage."""
+    protocol = study.protocol
     found: dict[int, list[Text]] = defaultdict(list)
     rows = WritingKey.objects.filter(study=study, key__in=keys).order_by("pk")
-    columns = ("key", "writing__position", "writing__annotation", "writing__annotation__item")
-    for key, position, pk, item, answer in rows.values_list(*columns, "writing__annotation__answer"):
+    of = "writing__annotation"
+    columns = ("key", "writing__position", of, f"{of}__item", f"{of}__stage", f"{of}__answer")
+    for key, position, pk, item, stage, answer in rows.values_list(*columns):
         if len(found[key]) < MOST_ALIKE:
-            found[key].append(Text(pk, item, duplicates.bag(stage.texts(answer)[position])))
+            text = protocol.stage(stage).texts(answer)[position]
+            found[key].append(Text(pk, item, duplicates.bag(text)))
     return found
 
 

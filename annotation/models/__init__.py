@@ -5,6 +5,7 @@ from annotation.models.items import Item, ItemGroup
 from annotation.models.jobs import Job
 from annotation.models.sittings import Annotation, Assignment, Attempt, Feedback, Sitting
 from annotation.models.studies import Study
+from annotation.models.wordings import Wording
 from annotation.models.workers import (
     Appeal,
     ConsentText,
@@ -34,5 +35,6 @@ __all__ = [
     "Sitting",
     "Study",
     "Try",
+    "Wording",
     "Worker",
 ]

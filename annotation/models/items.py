@@ -20,6 +20,7 @@ class Item(models.Model):
     `stage`, `votes_wanted` and `open_seats` say what the protocol's `next_step` asked for last; only `progress` and
     `leasing` write them. `queued_at` is when the present seats were opened: the queue is in that order, and every
     reopened item goes to its end, so a worker's place in the queue only moves forward.
+    `part`: where the protocol has parts, the one it belongs to.
     `half`: of a balanced design, which half of the people gets it first. `recollected`: an answer was taken out of the
     count, and its seat opened again.
     """
@@ -47,6 +48,7 @@ class Item(models.Model):
     votes_wanted = models.PositiveSmallIntegerField(default=0)
     open_seats = models.PositiveSmallIntegerField(default=0)
     queued_at = models.DateTimeField()
+    part = models.CharField(max_length=40, blank=True, default="", db_default="")
     half = models.PositiveSmallIntegerField(null=True, blank=True)
     recollected = models.BooleanField(default=False, db_default=False)
     created_at = models.DateTimeField()
@@ -68,6 +70,12 @@ class Item(models.Model):
         ]
         indexes = [
             models.Index(fields=["study", "stage", "queued_at"], condition=Q(open_seats__gt=0), name="item_queue"),
+            # The queue of those who are bound to a part: they do not walk over the others' items.
+            models.Index(
+                fields=["study", "stage", "part", "queued_at"],
+                condition=Q(open_seats__gt=0) & ~Q(part=""),
+                name="item_queue_of_part",
+            ),
             # With what the bar counts in it, so that a million items are counted without being read.
             models.Index(
                 fields=["study", "role", "state", "stage"], include=["open_seats", "votes_wanted"], name="item_progress"

@@ -44,6 +44,8 @@ class Study(models.Model):
     consent_version = models.PositiveSmallIntegerField(default=0)
     # Shares of a study are shares of its work items; importing counts them.
     work_items = models.PositiveIntegerField(default=0)
+    # Of these, by their part, where the protocol has parts.
+    part_items = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField()
 
     objects = StudyQuerySet.as_manager()

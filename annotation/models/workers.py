@@ -41,6 +41,8 @@ class Enrolment(models.Model):
     """A worker in a study. `number` makes the running code that exports show instead of the worker's own.
 
     taken: seats on work items that the worker holds or has used, in all stages; only `leasing` writes it.
+    part: the part of the study that the worker is bound to, or ""; once set it stays. taken_in_part: of the taken
+    seats, those in stages that bind.
     consent: the version of the study's text this person agreed to last, or null.
     """
 
@@ -54,6 +56,8 @@ class Enrolment(models.Model):
     number = models.PositiveIntegerField()
     state = models.CharField(max_length=10, choices=State, default=State.ACTIVE)
     taken = models.PositiveIntegerField(default=0)
+    part = models.CharField(max_length=40, blank=True, default="", db_default="")
+    taken_in_part = models.PositiveIntegerField(default=0, db_default=0)
     consent = models.PositiveSmallIntegerField(null=True, blank=True)
     consented_at = models.DateTimeField(null=True, blank=True)
     note = models.TextField(blank=True)

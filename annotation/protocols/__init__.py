@@ -1,10 +1,11 @@
 """The papers' protocols: pure Python, importing nothing but the standard library."""
 
 from annotation.protocols.base import Protocol
+from annotation.protocols.creak import CREAK
 from annotation.protocols.crepe import CREPE
 from annotation.protocols.nope import NOPE
 
-ALL = (CREPE, NOPE)
+ALL = (CREPE, NOPE, CREAK)
 
 
 def get(slug: str, version: int | None = None) -> Protocol:

@@ -15,6 +15,7 @@ from enum import StrEnum
 from random import Random
 from typing import Any
 
+from annotation.protocols.release import Release
 from annotation.protocols.slider import Scale
 
 Payload = Mapping[str, Any]
@@ -23,6 +24,7 @@ Fields = Mapping[str, str]
 Options = Mapping[str, Any]
 
 MAX_TEXT = 5_000  # characters in one written field
+ANY = "*"  # in `Question.when`: whatever was chosen there
 
 
 class Level(StrEnum):
@@ -47,9 +49,12 @@ class Question:
     """One step on the screen.
 
     kind: names the widget, `templates/annotation/questions/<kind>.html`.
-    when: (name, value) of the earlier question that makes this one relevant; None means always.
-    parts: for repeated groups of texts (kind "pairs"), (input name, label) of each text.
+    when: (name, value) of the earlier question that makes this one relevant, ANY for any value; None means always.
+    parts: for groups of texts, (input name, label) of each text.
+    at_most: of `parts`, how many such groups, each with its number; 0 is one group without a number.
     scale: of a slider.
+    prefill: what the field holds before anything was written in it.
+    against: the text that what is written here is shown beside, the changed words marked.
     """
 
     name: str
@@ -59,8 +64,18 @@ class Question:
     when: tuple[str, str] | None = None
     help: str = ""
     parts: tuple[tuple[str, str], ...] = ()
-    at_most: int = 1
+    at_most: int = 0
     scale: Scale | None = None
+    prefill: str = ""
+    against: str = ""
+
+    @property
+    def groups(self) -> list[list[tuple[str, str, str]]]:
+        """Of a question with parts, group by group: (input name, part, label)."""
+        if not self.parts:
+            return []
+        names = [f"{self.name}.{i}" for i in range(self.at_most)] or [self.name]
+        return [[(f"{name}.{part}", part, label) for part, label in self.parts] for name in names]
 
 
 @dataclass(frozen=True)
@@ -100,12 +115,22 @@ class Problem:
 
 
 @dataclass(frozen=True)
+class Sentence:
+    """A text that a study wants once. field: where it stands in the answer. label, about: what it is filed under."""
+
+    field: str
+    text: str
+    label: str = ""
+    about: str = ""
+
+
+@dataclass(frozen=True)
 class Stage:
     """What one kind of worker is asked about an item.
 
     read: raw answer (any JSON) -> (clean answer, problems); the clean answer means something only without blocking
         problems. Pure: it is called while typing and again when the answer is taken.
-    judges: name of the stage whose annotations are shown and judged here, or "".
+    judges: names of the stages whose annotations are looked at and judged here.
     """
 
     name: str
@@ -116,7 +141,9 @@ class Stage:
     read: Callable[[Payload, object], tuple[dict[str, Any], list[Problem]]]
     compose: Callable[[Fields], dict[str, Any]]
     spread: Callable[[Answer], dict[str, str]]
-    judges: str = ""
+    judges: tuple[str, ...] = ()
+    # What `fit` lets people see of the judged answers, beside the payload; None shows them whole, as cards A and B.
+    shows: Mapping[str, Any] | None = None
     # (known answer, given answer, options) -> whether it is right, None where that is not asked; for gold, fillers,
     # practice and tests.
     matches: Callable[[Answer, Answer, Options], bool | None] = lambda known, given, options: known == given
@@ -133,6 +160,19 @@ class Stage:
     copied_from: str = ""
     # The texts a person composed in an answer; what is compared to find copies.
     writings: Callable[[Answer], list[str]] | None = None
+    # The texts that nobody else in the study may have written before, also of an answer that is not complete.
+    sentences: Callable[[Answer], list[Sentence]] | None = None
+    # Whether somebody who works here belongs to the part of the study (see `Protocol.part`) where they begin.
+    binds: bool = False
+    # Whether the questions stand below what they are about, over the whole width.
+    stacked: bool = False
+    # What becomes of the answers, said at the end of a sitting; "" for what is so in most studies.
+    afterwards: str = ""
+
+    @property
+    def compares(self) -> bool:
+        """Whether annotations are shown side by side, for one to be chosen."""
+        return bool(self.judges) and self.shows is None
 
     def fitted(self, payload: Payload, judged: Sequence[Answer] = ()) -> "Stage":
         """The stage as it asks about this item."""
@@ -146,7 +186,9 @@ class Stage:
         """The questions that apply, given what has been answered so far."""
         seen: set[str] = set()
         for question in self.questions:
-            if question.when is None or (question.when[0] in seen and fields.get(question.when[0]) == question.when[1]):
+            earlier, value = question.when or ("", "")
+            given = fields.get(earlier, "")
+            if not earlier or (earlier in seen and (given == value or (value == ANY and given))):
                 seen.add(question.name)
         return [q for q in self.questions if q.name in seen]
 
@@ -406,6 +448,9 @@ class Protocol:
     export_rows: (payload, gold) -> the item's lines of gold, with exactly the paper's keys.
     imagine: (stage, payload, known gold or None, judged answers, accuracy, rng) -> an answer; the simulated crowd.
     fit: options -> this protocol as a study with them asks it, where what is asked is the study's to define.
+    heading: payload -> the words by which people tell items apart; by default the first text shown.
+    part: payload -> the part of the study that the item belongs to, such as a split. People are bound to the part they
+        begin in (see `Stage.binds`), no sitting mixes parts, and shares of a study are shares of a part's items.
     half: payload -> 0 or 1 for items of a balanced design, of which half the people get one half first; None for any.
     """
 
@@ -424,6 +469,9 @@ class Protocol:
     defaults: Mapping[str, int | float | str] = field(default_factory=dict)
     fit: "Callable[[Options], Protocol] | None" = None
     labelling: Labelling | None = None
+    heading: Callable[[Payload], str] | None = None
+    part: Callable[[Payload], str] | None = None
+    release: Release | None = None
     half: Callable[[Payload], int | None] | None = None
     # Whether everybody gets the items of a sitting, or of a test, in an order of their own.
     shuffled: bool = False
@@ -435,6 +483,10 @@ class Protocol:
     def fitted(self, options: Options) -> "Protocol":
         """The protocol as a study with these options asks it."""
         return self.fit(options) if self.fit else self
+
+    @property
+    def collects_sentences(self) -> bool:
+        return any(stage.sentences for stage in self.stages)
 
     def stage(self, name: str) -> Stage:
         """Raises KeyError for a name this protocol does not have."""

@@ -237,7 +237,7 @@ VALIDATE = Stage(
     read=read_validate,
     compose=lambda fields: {"valid": fields.get("valid")},
     spread=lambda answer: {"valid": _text(answer.get("valid"))},
-    judges="generate",
+    judges=("generate",),
 )
 
 

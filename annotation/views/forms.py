@@ -133,3 +133,21 @@ class ExportForm(ConsoleForm):
     keep_unresolved = forms.BooleanField(
         required=False, label="Keep unresolved items", help_text="Gold only: an unresolved item shows every label."
     )
+    split = forms.ChoiceField(required=False, help_text="Gold only.")
+    mode = forms.ChoiceField(
+        required=False, label="Kept apart", help_text="Gold only: people and things that two splits may not share."
+    )
+    labels = forms.BooleanField(
+        required=False, label="With all labels", help_text="Gold only: also of a split published without them."
+    )
+
+    def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        release = study.protocol.release
+        if release is None:
+            for name in ("split", "mode", "labels"):
+                del self.fields[name]
+            return
+        names = [("", "all, one after the other"), *((split, split) for split in release.splits)]
+        self.fields["split"].choices = names  # type: ignore[attr-defined]
+        self.fields["mode"].choices = [(m, m.replace("_", " ")) for m in release.modes]  # type: ignore[attr-defined]

@@ -59,7 +59,7 @@ def _left(job: Job) -> str:
 @for_team
 @require_GET
 def data(request: HttpRequest, study: Study) -> HttpResponse:
-    return _page(request, study, ImportForm(), ExportForm())
+    return _page(request, study, ImportForm(), ExportForm(study))
 
 
 def _page(
@@ -79,7 +79,7 @@ def _page(
 def import_items(request: HttpRequest, study: Study) -> HttpResponse:
     form = ImportForm(request.POST, request.FILES)
     if not form.is_valid():
-        return _page(request, study, form, ExportForm(), status=422)
+        return _page(request, study, form, ExportForm(study), status=422)
     options = {name: form.cleaned_data[name] for name in ("role", "skip_bad")}
     return _ask(request, study, "import_items", options, form.cleaned_data["file"])
 
@@ -88,10 +88,10 @@ def import_items(request: HttpRequest, study: Study) -> HttpResponse:
 @for_researchers
 @require_POST
 def export(request: HttpRequest, study: Study) -> HttpResponse:
-    form = ExportForm(request.POST)
+    form = ExportForm(study, request.POST)
     if not form.is_valid():
         return _page(request, study, ImportForm(), form, status=422)
-    options = {name: form.cleaned_data[name] for name in ("full", "keep_unresolved")}
+    options = {name: value for name, value in form.cleaned_data.items() if name != "kind"}
     gold = form.cleaned_data["kind"] == "export_gold"
     return _ask(request, study, form.cleaned_data["kind"], options if gold else {})
 

@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotation import fitting, leasing, links, qualification, queries, screen, signs, submission, way_in
+from annotation import fitting, leasing, links, qualification, queries, screen, signs, submission, way_in, wordings
 from annotation.errors import Closed, Invalid, NotHere, Refusal
 from annotation.forms import AnswerForm, read_fields, storable
 from annotation.links import Scope
@@ -228,6 +228,7 @@ def draft(request: HttpRequest, token: str, worker: Worker, pk: int, number: int
         "saved_at": None if problems else assignment.draft_at,
         "minutes_left": _minutes_left(sitting),
         "problems": [{"field": p.field, "text": p.text, "blocking": p.blocking} for p in said],
+        "differences": screen.differences(stage, assignment.draft or {}),
     }
     return JsonResponse(body, status=422 if problems else 200)
 
@@ -269,6 +270,7 @@ def _done(
 ) -> HttpResponse:
     late = sum(a.state == State.SUBMITTED and a.seat is None and a.role == Item.Role.WORK for a in assignments)
     context = {"token": token, "sitting": sitting, "count": len(assignments), "late": late, "said": said}
+    context["afterwards"] = _stage(sitting).afterwards
     if _may_say(sitting):
         context["exit_form"] = sitting.study.protocol.exit_form
     if sitting.purpose == Sitting.Purpose.TEST:
@@ -364,7 +366,15 @@ def _count(text: str) -> int:
 
 
 def _problems(stage: Stage, assignment: Assignment) -> list[Problem]:
-    return AnswerForm.of_fields(stage, assignment.item.payload, assignment.draft or {}).problems
+    problems = AnswerForm.of_fields(stage, assignment.item.payload, assignment.draft or {}).problems
+    sitting = assignment.sitting
+    if stage.sentences is None or sitting.purpose != Sitting.Purpose.WORK:
+        return problems
+    given = {a.pk: stage.sentences(stage.compose(a.draft)) for a in sitting.bundle if a.draft}
+    mine = given.pop(assignment.pk, [])
+    return problems + wordings.problems_of(
+        sitting.study, assignment.worker_id, assignment.item_id, mine, given.values()
+    )
 
 
 def _submit(request: HttpRequest, token: str, sitting: Sitting, assignments: list[Assignment]) -> HttpResponse:
@@ -417,13 +427,14 @@ def _page(
     fields: Fields = assignment.draft or {}
     if problems is None:
         problems = screen.while_writing(_problems(stage, assignment), fields)
-    cards = screen.cards(assignment, sitting.study.protocol.stage(stage.judges)) if stage.judges else []
+    cards = screen.cards(assignment, sitting.study.protocol.stage(stage.judges[0])) if stage.compares else []
     context = {
         "token": token,
         "sitting": sitting,
         "study": sitting.study,
         "stage": stage,
         "assignment": assignment,
+        "payload": {**assignment.item.payload, **(stage.shows or {})},
         "item_template": f"annotation/items/{sitting.study.protocol_slug}.html",
         "instructions": _instructions(sitting),
         "number": number,

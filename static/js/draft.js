@@ -56,7 +56,7 @@ export function keepDraft(form, { onSaid, mark }) {
       const answer = await fetch(form.dataset.draft, { method: "POST", body: words, signal: AbortSignal.timeout(10_000) });
       if (stopped) return;
       const said = answer.headers.get("Content-Type")?.includes("json") ? await answer.json() : null;
-      if (said) onSaid(said.problems);
+      if (said) onSaid(said.problems, said.differences ?? {});
       if (answer.status >= 500) throw new Error(answer.statusText);
       sent = now;
       retry = 0;

@@ -14,7 +14,8 @@ const chosen = (step) => step.querySelector("input:checked");
 function unfold() {
   for (const step of form().querySelectorAll("[data-when]")) {
     const earlier = document.getElementById(`step-${step.dataset.when}`);
-    step.hidden = earlier.hidden || chosen(earlier)?.value !== step.dataset.is;
+    const value = chosen(earlier)?.value;
+    step.hidden = earlier.hidden || (step.dataset.is === "*" ? !value : value !== step.dataset.is);
   }
   const open = [...form().querySelectorAll("[data-step]:not([hidden])")];
   for (const step of open) {
@@ -36,7 +37,8 @@ const isWritten = (group) => [...group.querySelectorAll("textarea")].some((text)
 
 // --- What is said under a field ------------------------------------------------------------------
 
-function say(problems) {
+function say(problems, differences) {
+  for (const [field, texts] of Object.entries(differences)) mark(field, texts);
   for (const list of form().querySelectorAll("[data-said]")) {
     const mine = problems.filter((problem) => problem.field === list.dataset.said);
     list.replaceChildren(...mine.map((problem) => {
@@ -48,6 +50,17 @@ function say(problems) {
     const field = form().elements.namedItem(list.dataset.said);
     if (field instanceof HTMLTextAreaElement) field.setAttribute("aria-invalid", mine.some((p) => p.blocking));
   }
+}
+
+// A text and what it was made of, each with the words marked that the other has not.
+function mark(field, texts) {
+  const shown = form().querySelectorAll(`[data-difference="${CSS.escape(field)}"] dd`);
+  texts.forEach((runs, n) => shown[n].replaceChildren(...runs.map(([text, isMarked]) => {
+    if (!isMarked) return text;
+    const marked = document.createElement("mark");
+    marked.textContent = text;
+    return marked;
+  })));
 }
 
 // --- One item, from its arrival to its end ---------------------------------------------------------

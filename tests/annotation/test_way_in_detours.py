@@ -166,7 +166,7 @@ def test_practice_and_tests_take_no_room_among_the_open_sittings():
     study = study_with_a_way(consent=False, practice=1, max_open_sittings=1)
     ann = trained(study)
     qualification.qualify(ann.worker, study, ["validate"], by="user:eva", at=NOON)
-    assert limits.room(Enrolment.objects.get(), study) > 0
+    assert limits.room(Enrolment.objects.get(), study, "generate") > 0
     assert [limit.violations for limit in limits.limits_of(study)] == [0]
 
 

@@ -5,11 +5,15 @@ from datetime import datetime
 
 from annotation.models import Study
 from validation import labelling
-from validation.reports import crepe, nope
+from validation.reports import creak, crepe, nope
 from validation.reports.parts import NoReport, Report
 
 Progress = Callable[[int, int], None]
-KINDS: dict[str, Callable[[Study, Progress], Report]] = {"crepe": crepe.report, "nope": nope.report}
+KINDS: dict[str, Callable[[Study, Progress], Report]] = {
+    "crepe": crepe.report,
+    "nope": nope.report,
+    "creak": creak.report,
+}
 
 
 def has_report(study: Study) -> bool:

@@ -10,7 +10,7 @@ from annotation.views.downloads import table
 from annotation.views.figures import figure
 from annotation.views.pages import for_team, show
 from annotation.views.tables import ROWS, changed, headings, page_number
-from validation import charts
+from validation import charts, meter
 from validation.evidence import evidence_of
 from validation.items import COLUMNS, ItemFilter, csv_rows, facets, in_order, matching, rows, stretch
 
@@ -75,3 +75,20 @@ def thresholds(request: HttpRequest, study: Study) -> HttpResponse:
     if study.protocol.labelling is None:
         raise Http404
     return figure(request, study, charts.thresholds)
+
+
+@for_team
+@require_GET
+def artefacts(request: HttpRequest, study: Study) -> HttpResponse:
+    """Words and openings that give labels away."""
+    if meter.stage_of(study.protocol) is None:
+        raise Http404
+    return figure(request, study, meter.meter)
+
+
+@for_team
+@require_GET
+def diversity(request: HttpRequest, study: Study) -> HttpResponse:
+    if meter.stage_of(study.protocol) is None:
+        raise Http404
+    return figure(request, study, meter.diversity)

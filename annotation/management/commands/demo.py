@@ -71,7 +71,7 @@ class Command(console.Command):
             _wait(children, "web server", lambda: _answers(f"{settings.SITE_URL}/healthz"))
             probe = jobs.ask(Study.objects.get(slug="crepe"), "export_gold", by=_researcher(), at=timezone.now())
             _wait(children, "Celery worker", lambda: Job.objects.get(pk=probe.pk).state == Job.State.DONE)
-            for study in Study.objects.filter(slug__in=["crepe", "nope"]).exclude(jobs__kind="report"):
+            for study in Study.objects.filter(slug__in=["crepe", "nope", "creak"]).exclude(jobs__kind="report"):
                 jobs.ask(study, "report", by=_researcher(), at=timezone.now())
             if not _told_all("batches", "crepe"):
                 self._say("Publishing ten sittings on the marketplace")
@@ -88,7 +88,7 @@ class Command(console.Command):
 
     def _print_doors(self) -> None:
         now, doors = timezone.now(), {}
-        for study in Study.objects.filter(slug__in=["crepe", "nope"]).order_by("slug"):
+        for study in Study.objects.filter(slug__in=["crepe", "nope", "creak"]).order_by("slug"):
             for stage in study.protocol.stages:
                 worker = qualification.add_worker(study, f"demo-{stage.role}", [stage.name], by=demo.BY, at=now)
                 doors[stage.role] = links.personal_link(worker, at=now)

@@ -1,4 +1,4 @@
-"""Gold as JSONL: `manage.py export_gold SLUG [--out FILE] [--full] [--keep-unresolved]`."""
+"""Gold as JSONL: `manage.py export_gold SLUG [--out FILE] [--full] [--keep-unresolved] [--split train] ...`."""
 
 from typing import Any
 
@@ -8,6 +8,7 @@ from django.utils import timezone
 from annotation import console
 from validation import labelling
 from validation.exports import full_gold_rows, gold_rows, resolutions, write_lines
+from validation.releases import Wanted
 
 
 class Command(console.Command):
@@ -20,12 +21,21 @@ class Command(console.Command):
         parser.add_argument(
             "--keep-unresolved", action="store_true", help="also items left open, with every label given"
         )
+        parser.add_argument(
+            "--split", default="", help="train, dev, test or contrast, as CREAK has them; all by default"
+        )
+        parser.add_argument(
+            "--mode", default="", help="strict (no two splits share anything), or as_released (as the paper's did)"
+        )
+        parser.add_argument(
+            "--with-labels", action="store_true", help="also of a split that is published without them, such as test"
+        )
 
-    def handle(self, *, slug: str, out: str, full: bool, keep_unresolved: bool, **_: Any) -> None:
-        study = console.find_study(slug)
+    def handle(self, *, slug: str, out: str, full: bool, keep_unresolved: bool, **more: Any) -> None:
+        study, wanted = console.find_study(slug), Wanted(more["split"], more["mode"], more["with_labels"])
         labelling.refresh(study, at=timezone.now())
         total = resolutions(study, keep_unresolved=keep_unresolved).count()
-        rows = (full_gold_rows if full else gold_rows)(study, keep_unresolved=keep_unresolved)
+        rows = (full_gold_rows if full else gold_rows)(study, keep_unresolved=keep_unresolved, wanted=wanted)
         with self.writing(out) as write, console.Progress("exporting", total) as progress:
             write_lines(rows, write, progress)
         if study.declared_at:  # the rows have exactly the paper's keys, so the rules are named beside them
