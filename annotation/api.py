@@ -142,14 +142,14 @@ def _own_assignment(request: Request, pk: int) -> Assignment:
 
 def _shown(sitting: Sitting, study: Study) -> dict[str, Any]:
     protocol = study.protocol
-    assignments = sitting.bundle
+    stage, assignments = protocol.stage(sitting.stage), sitting.bundle
     shown = []
     for assignment in assignments:
-        payload = assignment.item.payload
+        payload = fitting.seen(stage, assignment)
         seen = {name: payload[name] for name in protocol.shown if name in payload}
         item = {"id": _shown_id(assignment.item, assignment.pk, protocol), "payload": seen}
         shown.append({"id": assignment.pk, "item": item, "draft": assignment.draft})
-    if protocol.stage(sitting.stage).judges:
+    if stage.judges:
         _add_judged(assignments, shown)
     return {
         "id": sitting.pk,

@@ -36,9 +36,20 @@ class Text:
 
 
 @dataclass(frozen=True)
+class Cell:
+    """One choice of a row in a grid; `name` is its input's."""
+
+    name: str
+    column: Question
+    buttons: Sequence[Button]
+    problems: Sequence[Problem]
+
+
+@dataclass(frozen=True)
 class Step:
     """One question with its present answer and what there is to say about it.
 
+    cells: of a row in a grid.
     value: as the field holds it. position, typed: of a slider, where it stands ("" for nowhere), and the rating there.
     """
 
@@ -51,6 +62,7 @@ class Step:
     value: str = ""
     position: str = ""
     typed: str = ""
+    cells: Sequence[Cell] = ()
 
 
 @dataclass(frozen=True)
@@ -105,8 +117,14 @@ def _step(number: int, question: Question, fields: Fields, problems: Sequence[Pr
         groups,
         [p for p in problems if p.field == question.name],
         fields.get(question.name, ""),
-        *(_stands(question.scale, question.name, fields) if question.scale else ()),
+        *(_stands(question.scale, question.name, fields) if question.scale else ("", "")),
+        cells=[_cell(f"{question.name}.{column.name}", column, fields, problems) for column in question.columns],
     )
+
+
+def _cell(name: str, column: Question, fields: Fields, problems: Sequence[Problem]) -> Cell:
+    buttons = [Button(c.value, c.label, c.key, c.value == fields.get(name)) for c in column.choices]
+    return Cell(name, column, buttons, [p for p in problems if p.field == name])
 
 
 def _stands(scale: Scale, name: str, fields: Fields) -> tuple[str, str]:

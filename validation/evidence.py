@@ -189,6 +189,10 @@ def say(stage: Stage, answer: Answer, other: Answer | None = None) -> Said:
         elif question.kind == "line" and (written := fields.get(question.name)):
             chosen = [written]
         lines += [(question.text, [Run(label)]) for label in chosen]
+        for column in question.columns:
+            value = fields.get(f"{question.name}.{column.name}")
+            meant = [f"{c.value} {c.label}".strip() for c in column.choices if c.value == value]
+            lines += [(f"{question.text}: {column.text}", [Run(label)]) for label in meant]
         for n in range(question.at_most):
             named = [(label, f"{question.name}.{n}.{part}") for part, label in question.parts]
             texts = [(label, runs(fields.get(name, ""), theirs.get(name, ""))) for label, name in named]

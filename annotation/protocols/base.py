@@ -50,6 +50,8 @@ class Question:
     when: (name, value) of the earlier question that makes this one relevant; None means always.
     parts: for repeated groups of texts (kind "pairs"), (input name, label) of each text.
     scale: of a slider.
+    columns: of a row in a grid (kind "grid"), the choices asked in it; their inputs are named ROW.COLUMN. about: what
+        the row is about, (label, text) of each text.
     """
 
     name: str
@@ -61,13 +63,31 @@ class Question:
     parts: tuple[tuple[str, str], ...] = ()
     at_most: int = 1
     scale: Scale | None = None
+    columns: "tuple[Question, ...]" = ()
+    about: tuple[tuple[str, str], ...] = ()
+
+    def unchosen(self, fields: Fields) -> "list[Problem]":
+        """A blocking problem for every choice here that has no answer."""
+        if self.columns:
+            return [
+                Problem(f"{self.name}.{c.name}", f"{self.text}: choose a value for {c.text}.")
+                for c in self.columns
+                if not c.has(fields.get(f"{self.name}.{c.name}"))
+            ]
+        missing = self.kind == "choice" and not self.has(fields.get(self.name))
+        return [Problem(self.name, "Choose one of these.")] if missing else []
+
+    def has(self, value: str | None) -> bool:
+        """Whether it offers this value."""
+        return value in {c.value for c in self.choices}
 
 
 @dataclass(frozen=True)
 class Measure:
     """A vote read off an answer, over which agreement is computed.
 
-    categories: none for a measure in numbers, whose level is then the interval one.
+    categories: none for a measure in numbers, whose level is then the interval one. An answer may then hold several
+        numbers, each compared with the one in the same place of the item's other answers.
     study_wide: the vote is not in the answer; it is known once the whole study is labelled (see `Labelling`).
 
     left_out: categories whose presence leaves the whole item out of the agreement.
@@ -78,7 +98,7 @@ class Measure:
 
     name: str
     categories: tuple[str, ...]
-    read: Callable[[Answer], str | float]
+    read: Callable[[Answer], str | float | Sequence[float]]
     level: Level = Level.NOMINAL
     left_out: tuple[str, ...] = ()
     raters: int | None = 2
@@ -126,6 +146,9 @@ class Stage:
     )
     # An answer as other systems wrote it -> as `read` takes it; raises BadRow.
     adopt: Callable[[object], object] = lambda answer: answer
+    # (payload, what draws an order) -> the item as one person gets to see it: shuffled, and what is not theirs to know
+    # left out of what `shown` names. `fit` is given that.
+    arrange: Callable[[Payload, Random], Payload] | None = None
     # (payload, judged answers) -> this stage as it asks about that item, where questions or inputs depend on it. Of
     # answers in a file the judged ones are not known: none are given, and what depends on them is not checked.
     fit: "Callable[[Payload, Sequence[Answer]], Stage] | None" = None
@@ -134,9 +157,18 @@ class Stage:
     # The texts a person composed in an answer; what is compared to find copies.
     writings: Callable[[Answer], list[str]] | None = None
 
+    def arranged(self, payload: Payload, assignment: int) -> Payload:
+        """The item as that assignment (by its id) sees it, the same at every look."""
+        return self.arrange(payload, Random(assignment)) if self.arrange else payload
+
     def fitted(self, payload: Payload, judged: Sequence[Answer] = ()) -> "Stage":
         """The stage as it asks about this item."""
         return self.fit(payload, judged) if self.fit else self
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether its questions need the whole width, under the item instead of beside it."""
+        return any(q.scale or q.columns for q in self.questions)
 
     def texts(self, answer: Answer) -> list[str]:
         """What a person composed in this answer."""
@@ -152,18 +184,20 @@ class Stage:
 
     def unanswered(self, fields: Fields) -> list[Problem]:
         """A blocking problem for every relevant choice without an answer."""
-        return [
-            Problem(q.name, "Choose one of these.")
-            for q in self.relevant(fields)
-            if q.kind == "choice" and fields.get(q.name) not in {c.value for c in q.choices}
-        ]
+        return [problem for q in self.relevant(fields) for problem in q.unchosen(fields)]
 
     def summary(self, answer: Answer) -> str:
         """What an answer comes to, in a word or a number for each measure."""
-        return ", ".join(str(m.read(answer)) for m in self.measures if not m.study_wide)
+        return ", ".join(_said(m, m.read(answer)) for m in self.measures if not m.study_wide)
 
     def measure(self, name: str) -> Measure:
         return next(m for m in self.measures if m.name == name)
+
+
+def _said(measure: Measure, vote: str | float | Sequence[float]) -> str:
+    if isinstance(vote, str | float | int):
+        return str(vote)
+    return f"{measure.name} {' '.join(f'{number:g}' for number in vote)}"
 
 
 @dataclass(frozen=True)
@@ -213,10 +247,11 @@ class Drop:
 
 @dataclass(frozen=True)
 class Unresolved:
-    """Nobody is left to ask. gold: what an export with unresolved items kept would print."""
+    """Nobody is left to ask. gold: what an export with unresolved items kept would print. label: as charts call it."""
 
     why: str
     gold: Mapping[str, Any]
+    label: str = ""
 
 
 Step = Collect | Settle | Drop | Unresolved
@@ -375,6 +410,20 @@ class Item:
     gold: dict[str, Any] | None = None
 
 
+@dataclass(frozen=True)
+class Adjudication:
+    """What one person may decide in the end, where people differ.
+
+    choices: what may be decided; a decision is stored as the text of its value.
+    is_contested: step -> whether there is something to decide.
+    decide: (what the answers came to, the value) -> what the item comes to with it.
+    """
+
+    choices: tuple[Choice, ...]
+    is_contested: Callable[["Settle | Drop | Unresolved"], bool]
+    decide: Callable[["Settle | Drop | Unresolved", str], Settle]
+
+
 Cuts = tuple[float, float]  # a worker's thresholds: contradiction, entailment
 
 
@@ -424,6 +473,9 @@ class Protocol:
     defaults: Mapping[str, int | float | str] = field(default_factory=dict)
     fit: "Callable[[Options], Protocol] | None" = None
     labelling: Labelling | None = None
+    adjudication: Adjudication | None = None
+    # What gold is called in charts, in their order, where that is not what the first stage's people choose.
+    labels: tuple[str, ...] = ()
     half: Callable[[Payload], int | None] | None = None
     # Whether everybody gets the items of a sitting, or of a test, in an order of their own.
     shuffled: bool = False
@@ -435,6 +487,13 @@ class Protocol:
     def fitted(self, options: Options) -> "Protocol":
         """The protocol as a study with these options asks it."""
         return self.fit(options) if self.fit else self
+
+    def step(self, payload: Payload, answers: Sequence[Counted], options: Options, ruling: str = "") -> Step:
+        """What the item needs next. ruling: what a person decided about it, or ""."""
+        step = self.next_step(payload, answers, options)
+        if not ruling or self.adjudication is None or isinstance(step, Collect):
+            return step
+        return self.adjudication.decide(step, ruling)
 
     def stage(self, name: str) -> Stage:
         """Raises KeyError for a name this protocol does not have."""

@@ -424,6 +424,7 @@ def _page(
         "study": sitting.study,
         "stage": stage,
         "assignment": assignment,
+        "payload": fitting.seen(stage, assignment),
         "item_template": f"annotation/items/{sitting.study.protocol_slug}.html",
         "instructions": _instructions(sitting),
         "number": number,

@@ -72,13 +72,13 @@ def _preview(request: HttpRequest, hit: Hit) -> HttpResponse:
         return framed(render(request, "hits/frame/preview.html", {"study": study, "batch": batch}))
     stage = study.protocol.stage(batch.stage)
     example = study.items.filter(role=Item.Role.PRACTICE).order_by("pk").first()
-    if example:
-        stage = stage.fitted(example.payload)
+    payload = stage.arranged(example.payload, example.pk) if example else {}
     context = {
         "study": study,
         "batch": batch,
-        "stage": stage,
+        "stage": (stage := stage.fitted(payload) if example else stage),
         "example": example,
+        "payload": payload,
         "item_template": f"annotation/items/{study.protocol_slug}.html",
         "instructions": f"annotation/instructions/{study.protocol_slug}/{batch.stage}.html",
         "steps": screen.steps(stage, {}, []) if not stage.judges else [],
