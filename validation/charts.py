@@ -58,7 +58,7 @@ def labels(study: Study) -> Chart:
     """What the first stage's people chose, and what became gold."""
     stage = study.protocol.stages[0]
     groups = {f"{stage.title}: {m.name}": _votes(study, stage.name, m) for m in stage.measures if m.categories}
-    gold = dict.fromkeys(stage.measures[0].categories, 0)
+    gold = dict.fromkeys(study.protocol.labels or stage.measures[0].categories, 0)
     closed = Resolution.objects.filter(study=study).exclude(label="")
     gold |= dict(closed.values_list("label").annotate(n=Count("*")).order_by())
     return charts.shares("labels", "Labels", {**groups, "Decided": gold})

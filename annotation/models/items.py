@@ -49,6 +49,8 @@ class Item(models.Model):
     queued_at = models.DateTimeField()
     half = models.PositiveSmallIntegerField(null=True, blank=True)
     recollected = models.BooleanField(default=False, db_default=False)
+    # What a person decided where answers differ, or "". Who, when and why is in the event log.
+    ruling = models.CharField(max_length=60, blank=True, default="", db_default="")
     created_at = models.DateTimeField()
 
     objects = ItemQuerySet.as_manager()
