@@ -1,10 +1,13 @@
 """The papers' protocols: pure Python, importing nothing but the standard library."""
 
+from annotation.protocols.acceptability import ACCEPTABILITY
 from annotation.protocols.base import Protocol
 from annotation.protocols.crepe import CREPE
 from annotation.protocols.nope import NOPE
+from annotation.protocols.rubric import RUBRIC
+from annotation.protocols.synqa2 import SYNQA2
 
-ALL = (CREPE, NOPE)
+ALL = (CREPE, NOPE, SYNQA2, ACCEPTABILITY, RUBRIC)
 
 
 def get(slug: str, version: int | None = None) -> Protocol:
