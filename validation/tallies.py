@@ -76,12 +76,14 @@ def votes_of(measure: Measure, votes: Sequence[str]) -> tuple[int, ...]:
     return tuple(counts[category] for category in measure.categories)
 
 
-def moments(study: Study, stage: str, measure: str) -> list[tuple[float, float, float]]:
-    """Of a measure in numbers: count, sum and sum of squares of the ratings of each thing rated."""
+def moments(study: Study, stage: str, measure: str) -> tuple[list[tuple[float, float, float]], list[int]]:
+    """Of a measure in numbers: count, sum and sum of squares of the ratings of each thing rated; and the number of the
+    item that each of these belongs to.
+    """
     rows = Tally.objects.filter(study=study, stage=stage, measure=measure).values_list("profile", flat=True)
     profiles = (profile_from(profile) for profile in rows.iterator(chunk_size=10_000))
-    parts = (profile[at : at + 3] for profile in profiles for at in range(0, len(profile), 3))
-    return [(n, total / 100, squares / 10_000) for n, total, squares in parts]
+    parts = [(item, p[at : at + 3]) for item, p in enumerate(profiles) for at in range(0, len(p), 3)]
+    return [(n, total / 100, squares / 10_000) for _, (n, total, squares) in parts], [item for item, _ in parts]
 
 
 def histogram(study: Study, stage: str, measure: str) -> "Histogram":

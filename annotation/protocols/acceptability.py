@@ -88,10 +88,6 @@ def next_step(payload: Payload, answers: Sequence[Counted], options: Options) ->
     return Settle(label, gold, said)
 
 
-def is_contested(step: Settle | Drop | Unresolved) -> bool:
-    return isinstance(step, Settle) and len(set(step.gold["ratings"])) > 1
-
-
 def decide(step: Settle | Drop | Unresolved, value: str) -> Settle:
     """The ratings and their mean stay as they were given; what was decided stands beside them."""
     gold = {**getattr(step, "gold", {}), "adjudicated": value == "true"}
@@ -163,7 +159,7 @@ ACCEPTABILITY = Protocol(
     labels=LABELS,
     adjudication=Adjudication(
         choices=(Choice("true", "Acceptable", ""), Choice("false", "Not acceptable", "")),
-        is_contested=is_contested,
+        contested=(DISAGREE,),
         decide=decide,
     ),
     shuffled=True,

@@ -415,12 +415,12 @@ class Adjudication:
     """What one person may decide in the end, where people differ.
 
     choices: what may be decided; a decision is stored as the text of its value.
-    is_contested: step -> whether there is something to decide.
+    contested: labels of what came to no agreement, and waits for a decision.
     decide: (what the answers came to, the value) -> what the item comes to with it.
     """
 
     choices: tuple[Choice, ...]
-    is_contested: Callable[["Settle | Drop | Unresolved"], bool]
+    contested: tuple[str, ...]
     decide: Callable[["Settle | Drop | Unresolved", str], Settle]
 
 

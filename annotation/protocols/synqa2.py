@@ -298,7 +298,7 @@ SYNQA2 = Protocol(
     labels=(*LABELS.values(), DISPUTED),
     adjudication=Adjudication(
         choices=tuple(replace(c, key="") for c in QUESTIONS[0].choices if c.value != UNSURE),
-        is_contested=lambda step: isinstance(step, Unresolved),
+        contested=(DISPUTED,),
         decide=_decide,
     ),
 )
