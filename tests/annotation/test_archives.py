@@ -38,7 +38,9 @@ def rows_of(archive, password):
 def export(study, tmp_path, *more, password=SECRET):
     (tmp_path / "password").write_text(f"{password}\nsecond line\n")
     out = tmp_path / "gold.zip"
-    call_command("export_gold", study.slug, "--out", str(out), "--encrypt", "--password-file", str(tmp_path / "password"), *more)  # fmt: skip
+    call_command(
+        "export_gold", study.slug, "--out", str(out), "--encrypt", "--password-file", str(tmp_path / "password"), *more
+    )
     return out
 
 
@@ -63,7 +65,7 @@ def test_a_password_is_typed_twice_unseen(study, tmp_path, monkeypatch):
     out = tmp_path / "gold.zip"
     call_command("export_gold", study.slug, "--out", str(out), "--encrypt")
     assert len(rows_of(out, SECRET)[1]) == 2
-    with pytest.raises(CommandError, match="The two passwords differ. Nothing was written."):
+    with pytest.raises(CommandError, match=r"The two passwords differ\. Nothing was written\."):
         call_command("export_gold", study.slug, "--out", str(tmp_path / "other.zip"), "--encrypt")
     assert not (tmp_path / "other.zip").exists()
 

@@ -152,7 +152,18 @@ def test_the_evidence_page_names_systems_for_the_team(client, admin_user):
         (make_answers_study, {"acceptable": True}, {"acceptable": False}),
     ],
 )
-@pytest.mark.parametrize("page", ["annotation:study", "validation:items", "validation:agreement", "validation:labels", "validation:people", "validation:recollect", "annotation:settings"])  # fmt: skip
+@pytest.mark.parametrize(
+    "page",
+    [
+        "annotation:study",
+        "validation:items",
+        "validation:agreement",
+        "validation:labels",
+        "validation:people",
+        "validation:recollect",
+        "annotation:settings",
+    ],
+)
 def test_every_page_of_a_study_is_there_for_every_protocol(client, admin_user, make, first, second, page):
     client.force_login(admin_user)
     study = make(1)

@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation import exclusion, staff
+from annotation.errors import Refusal
 from annotation.models import Annotation, Event, Item
 from tests.annotation.program import Program
 from tests.factories import LONG_AGO, make_study
@@ -51,8 +52,12 @@ def test_items_whose_ratings_differ_wait_for_a_decision(study):
 
 def test_a_decision_stands_beside_the_ratings_and_in_the_log(study):
     assert decide(study).as_dict() == {
-        "item": "a1", "value": "true", "before": "", "state": "settled", "label": "acceptable",
-    }  # fmt: skip
+        "item": "a1",
+        "value": "true",
+        "before": "",
+        "state": "settled",
+        "label": "acceptable",
+    }
     assert row(study, "a1")["adjudicated"] is True
     assert (row(study, "a1")["score"], row(study, "a1")["ratings"]) == (0.5, [True, False])
     assert refs(adjudication.contested(study)) == ["a2"]
@@ -98,7 +103,7 @@ def test_nobody_overwrites_a_decision_they_did_not_see(study):
     ],
 )
 def test_what_cannot_be_decided_is_refused_with_a_sentence(study, given, said):
-    with pytest.raises(Exception) as refused:
+    with pytest.raises(Refusal) as refused:
         decide(study, **given)
     assert str(refused.value) == said
     assert not Item.objects.exclude(ruling="").exists()
@@ -129,8 +134,12 @@ def test_a_disputed_pair_is_settled_by_a_decision_and_open_again_without_it():
     item = study.items.get()
     assert (item.state, refs(adjudication.contested(study))) == ("unresolved", ["p1"])
     assert decide(study, "p1", "keep").as_dict() == {
-        "item": "p1", "value": "keep", "before": "", "state": "settled", "label": "kept",
-    }  # fmt: skip
+        "item": "p1",
+        "value": "keep",
+        "before": "",
+        "state": "settled",
+        "label": "kept",
+    }
     assert row(study, "p1")["verdict"] == "keep"
     assert decide(study, "p1", "").state == "unresolved"
 

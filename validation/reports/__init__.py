@@ -5,11 +5,17 @@ from datetime import datetime
 
 from annotation.models import Study
 from validation import labelling
-from validation.reports import crepe, nope
+from validation.reports import acceptability, crepe, nope, rubric, synqa2
 from validation.reports.parts import NoReport, Report
 
 Progress = Callable[[int, int], None]
-KINDS: dict[str, Callable[[Study, Progress], Report]] = {"crepe": crepe.report, "nope": nope.report}
+KINDS: dict[str, Callable[[Study, Progress], Report]] = {
+    "crepe": crepe.report,
+    "nope": nope.report,
+    "synqa2": synqa2.report,
+    "acceptability": acceptability.report,
+    "rubric": rubric.report,
+}
 
 
 def has_report(study: Study) -> bool:

@@ -53,9 +53,17 @@ def test_raters_see_neither_system_nor_kind_nor_the_id_that_may_name_them():
 
 def test_an_export_says_who_answered_and_how_it_was_rated():
     assert ACCEPTABILITY.export_rows(PAYLOAD, step(True, False).gold) == [
-        {"id": "gpt-1", "question": "When?", "system": "gpt", "answer": "Never.", "has_false_assumption": True,
-         "score": 0.5, "ratings": [True, False], "adjudicated": None}
-    ]  # fmt: skip
+        {
+            "id": "gpt-1",
+            "question": "When?",
+            "system": "gpt",
+            "answer": "Never.",
+            "has_false_assumption": True,
+            "score": 0.5,
+            "ratings": [True, False],
+            "adjudicated": None,
+        }
+    ]
 
 
 @pytest.mark.parametrize("raw", [None, {}, {"acceptable": 1}, {"acceptable": "yes"}, {"acceptable": True, "more": 1}])

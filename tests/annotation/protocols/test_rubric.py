@@ -102,20 +102,36 @@ def test_every_cell_that_is_not_rated_is_named():
     ("raw", "said"),
     [
         (None, [("scores", "An answer is an object with scores: output, then criterion, then number.")]),
-        ({"scores": {}, "more": 1}, [("scores", "An answer is an object with scores: output, then criterion, then number.")]),
+        (
+            {"scores": {}, "more": 1},
+            [("scores", "An answer is an object with scores: output, then criterion, then number.")],
+        ),
         (full("ABCD"), [("scores", "There is no output 'D': rate A, B, C.")]),
-        (full("AB"), [("scores.C.fluency", "Output C: fluency is not rated yet: 0 or 3."),
-                      ("scores.C.detail", "Output C: detail is not rated yet: 1 or 2.")]),
-        ({"scores": {"A": 3, "B": scores(), "C": scores()}},
-         [("scores.A", "The scores of output A are an object: criterion, then number.")]),
-        ({"scores": {"A": scores(1), "B": scores(True), "C": scores("3")}},
-         [("scores.A.fluency", "Output A: fluency takes 0 or 3; it was 1."),
-          ("scores.B.fluency", "Output B: fluency takes 0 or 3; it was True."),
-          ("scores.C.fluency", "Output C: fluency takes 0 or 3; it was '3'.")]),
-        ({"scores": {"A": {**scores(), "charm": 1}, "B": scores(), "C": scores()}},
-         [("scores.A", "There is no criterion 'charm'; there is detail, fluency.")]),
+        (
+            full("AB"),
+            [
+                ("scores.C.fluency", "Output C: fluency is not rated yet: 0 or 3."),
+                ("scores.C.detail", "Output C: detail is not rated yet: 1 or 2."),
+            ],
+        ),
+        (
+            {"scores": {"A": 3, "B": scores(), "C": scores()}},
+            [("scores.A", "The scores of output A are an object: criterion, then number.")],
+        ),
+        (
+            {"scores": {"A": scores(1), "B": scores(True), "C": scores("3")}},
+            [
+                ("scores.A.fluency", "Output A: fluency takes 0 or 3; it was 1."),
+                ("scores.B.fluency", "Output B: fluency takes 0 or 3; it was True."),
+                ("scores.C.fluency", "Output C: fluency takes 0 or 3; it was '3'."),
+            ],
+        ),
+        (
+            {"scores": {"A": {**scores(), "charm": 1}, "B": scores(), "C": scores()}},
+            [("scores.A", "There is no criterion 'charm'; there is detail, fluency.")],
+        ),
     ],
-)  # fmt: skip
+)
 def test_an_answer_that_is_not_one_is_refused_cell_by_cell(raw, said):
     payload, stage = seen()
     assert [(p.field, p.text) for p in stage.read(payload, raw)[1]] == said
@@ -166,15 +182,24 @@ def test_the_order_of_raters_and_outputs_changes_no_mean(order, values):
     [
         ({"outputs": ROW["outputs"][:1]}, "'outputs' must be a list of 2 to 10 outputs"),
         ({"outputs": ROW["outputs"] * 4}, "'outputs' must be a list of 2 to 10 outputs"),
-        ({"outputs": [ROW["outputs"][0]] * 2}, "the system 'reference' has two outputs; every output needs a system of its own"),
-        ({"outputs": [{"system": "A", "t": "x"}, ROW["outputs"][0]]}, "the 'system' of output 1 must be a name of 2 to 60 characters"),
+        (
+            {"outputs": [ROW["outputs"][0]] * 2},
+            "the system 'reference' has two outputs; every output needs a system of its own",
+        ),
+        (
+            {"outputs": [{"system": "A", "t": "x"}, ROW["outputs"][0]]},
+            "the 'system' of output 1 must be a name of 2 to 60 characters",
+        ),
         ({"outputs": [{"system": "ab"}, ROW["outputs"][0]]}, "output 1 (ab) has no text beside its system"),
-        ({"outputs": [{"system": "ab", "t": 3}, ROW["outputs"][0]]}, "'t' of output 1 (ab) is not a text of at most 5,000 characters"),
+        (
+            {"outputs": [{"system": "ab", "t": 3}, ROW["outputs"][0]]},
+            "'t' of output 1 (ab) is not a text of at most 5,000 characters",
+        ),
         ({"question": " "}, "'question' is missing or not a text"),
         ({"id": None}, "'id' must be a text of 1 to 200 characters"),
         ({"gold": full(["reference"])}, "'gold' is not an answer: Output model-x: fluency is not rated yet: 0 or 3."),
     ],
-)  # fmt: skip
+)
 def test_a_row_that_is_no_item_is_refused_with_the_reason(change, said):
     with pytest.raises(BadRow) as refused:
         PROTOCOL.read_row({**ROW, **change}, "work")

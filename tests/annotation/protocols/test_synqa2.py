@@ -22,6 +22,8 @@ ROW = {
 }
 PAYLOAD = SYNQA2.read_row(ROW, "work").payload
 STAGE = SYNQA2.stage("verify")
+NO_LINK = "A link starts with http:// or https:// and names a site; without one, write a short note."
+DIFFER = "the two questions must differ in exactly one mention"
 K, H, N, W, U = "keep", "holds", "nonsense", "original wrong", "unsure"
 
 
@@ -38,14 +40,32 @@ def outcome(step):
 @pytest.mark.parametrize(
     ("verifiers", "verdicts", "comes_to"),
     [
-        (2, [], 2), (2, [K], 2), (2, [K, K], K), (2, [H, H], H),
-        (2, [K, H], 3), (2, [K, H, K], K), (2, [K, H, H], H), (2, [K, H, N], "disputed"),
-        (2, [K, U], 3), (2, [K, U, K], K), (2, [K, U, U], "disputed"), (2, [K, U, H], "disputed"),
-        (2, [U, U], "disputed"), (2, [K, K, H], K),
-        (1, [], 1), (1, [W], W), (1, [U], 2), (1, [U, K], 3), (1, [U, K, K], K), (1, [U, U], "disputed"),
-        (3, [K, K], 3), (3, [K, K, H], K), (3, [K, H, N], "disputed"), (3, [U, U, K], "disputed"),
+        (2, [], 2),
+        (2, [K], 2),
+        (2, [K, K], K),
+        (2, [H, H], H),
+        (2, [K, H], 3),
+        (2, [K, H, K], K),
+        (2, [K, H, H], H),
+        (2, [K, H, N], "disputed"),
+        (2, [K, U], 3),
+        (2, [K, U, K], K),
+        (2, [K, U, U], "disputed"),
+        (2, [K, U, H], "disputed"),
+        (2, [U, U], "disputed"),
+        (2, [K, K, H], K),
+        (1, [], 1),
+        (1, [W], W),
+        (1, [U], 2),
+        (1, [U, K], 3),
+        (1, [U, K, K], K),
+        (1, [U, U], "disputed"),
+        (3, [K, K], 3),
+        (3, [K, K, H], K),
+        (3, [K, H, N], "disputed"),
+        (3, [U, U, K], "disputed"),
     ],
-)  # fmt: skip
+)
 def test_more_than_half_of_up_to_three_verifiers_decide_and_unsure_never_does(verifiers, verdicts, comes_to):
     assert outcome(step(*verdicts, verifiers=verifiers)) == comes_to
 
@@ -106,12 +126,20 @@ def test_what_is_decided_stays_decided_whatever_comes_later(verdicts, verifiers)
     ("raw", "clean", "said"),
     [
         ({"verdict": "keep"}, {"verdict": "keep"}, []),
-        ({"verdict": "keep", "evidence": " https://example.org/a?b=c "}, {"verdict": "keep", "evidence": "https://example.org/a?b=c"}, []),
-        ({"verdict": "holds", "evidence": "I read it in his biography."}, {"verdict": "holds", "evidence": "I read it in his biography."}, []),
+        (
+            {"verdict": "keep", "evidence": " https://example.org/a?b=c "},
+            {"verdict": "keep", "evidence": "https://example.org/a?b=c"},
+            [],
+        ),
+        (
+            {"verdict": "holds", "evidence": "I read it in his biography."},
+            {"verdict": "holds", "evidence": "I read it in his biography."},
+            [],
+        ),
         ({"verdict": "keep", "evidence": ""}, {"verdict": "keep"}, []),
-        ({"verdict": "keep", "evidence": "javascript:alert(1)"}, None, ["A link starts with http:// or https:// and names a site; without one, write a short note."]),
-        ({"verdict": "keep", "evidence": "ftp://example.org/a"}, None, ["A link starts with http:// or https:// and names a site; without one, write a short note."]),
-        ({"verdict": "keep", "evidence": "https://"}, None, ["A link starts with http:// or https:// and names a site; without one, write a short note."]),
+        ({"verdict": "keep", "evidence": "javascript:alert(1)"}, None, [NO_LINK]),
+        ({"verdict": "keep", "evidence": "ftp://example.org/a"}, None, [NO_LINK]),
+        ({"verdict": "keep", "evidence": "https://"}, None, [NO_LINK]),
         ({"verdict": "keep", "evidence": "x" * 501}, None, ["A note has at most 500 characters; this has 501."]),
         ({"verdict": "keep", "evidence": 3}, None, ["This must be text."]),
         ({"verdict": "yes"}, None, ["The verdict must be one of: keep, holds, nonsense, original wrong, unsure."]),
@@ -119,7 +147,7 @@ def test_what_is_decided_stays_decided_whatever_comes_later(verdicts, verifiers)
         ({"verdict": "keep", "sure": 1}, None, ["Unknown field 'sure': an answer has verdict and evidence."]),
         ("keep", None, ["An answer is an object with verdict, and evidence where there is some."]),
     ],
-)  # fmt: skip
+)
 def test_an_answer_is_a_verdict_with_a_link_or_a_note(raw, clean, said):
     answer, problems = STAGE.read(PAYLOAD, raw)
     assert [p.text for p in problems] == said
@@ -131,14 +159,17 @@ def test_an_answer_is_a_verdict_with_a_link_or_a_note(raw, clean, said):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"question_with": "In which year did Tim Cook sell Microsoft?"}, "the two questions must differ in exactly one mention: 'Bill Gates' in the first is 'Tim Cook' in the second, and everything else is the same"),
-        ({"question_with": ROW["question_without"]}, "the two questions must differ in exactly one mention"),
-        ({"replacement": "Steve Jobs"}, "the two questions must differ in exactly one mention"),
+        (
+            {"question_with": "In which year did Tim Cook sell Microsoft?"},
+            f"{DIFFER}: 'Bill Gates' in the first is 'Tim Cook' in the second, and everything else is the same",
+        ),
+        ({"question_with": ROW["question_without"]}, DIFFER),
+        ({"replacement": "Steve Jobs"}, DIFFER),
         ({"kind": "double"}, "'kind' must be one of single_hop, multi_hop; it was 'double'"),
         ({"y": ""}, "'y' is missing or not a text"),
         ({"x": None}, "'x' is missing or not a text"),
     ],
-)  # fmt: skip
+)
 def test_a_row_that_is_no_pair_is_refused(change, said):
     with pytest.raises(BadRow) as refused:
         SYNQA2.read_row({**ROW, **change}, "work")
