@@ -36,6 +36,8 @@ MADE = (
     "secret",
     "password",
 )
+# Studies, one of each protocol, with a report and a door for every role.
+OPEN = ("crepe", "nope", *demo.RATED)
 
 
 class Command(console.Command):
@@ -71,7 +73,7 @@ class Command(console.Command):
             _wait(children, "web server", lambda: _answers(f"{settings.SITE_URL}/healthz"))
             probe = jobs.ask(Study.objects.get(slug="crepe"), "export_gold", by=_researcher(), at=timezone.now())
             _wait(children, "Celery worker", lambda: Job.objects.get(pk=probe.pk).state == Job.State.DONE)
-            for study in Study.objects.filter(slug__in=["crepe", "nope"]).exclude(jobs__kind="report"):
+            for study in Study.objects.filter(slug__in=OPEN).exclude(jobs__kind="report"):
                 jobs.ask(study, "report", by=_researcher(), at=timezone.now())
             if not _told_all("batches", "crepe"):
                 self._say("Publishing ten sittings on the marketplace")
@@ -88,15 +90,16 @@ class Command(console.Command):
 
     def _print_doors(self) -> None:
         now, doors = timezone.now(), {}
-        for study in Study.objects.filter(slug__in=["crepe", "nope"]).order_by("slug"):
+        for study in Study.objects.filter(slug__in=OPEN).order_by("created_at"):
             for stage in study.protocol.stages:
                 worker = qualification.add_worker(study, f"demo-{stage.role}", [stage.name], by=demo.BY, at=now)
-                doors[stage.role] = links.personal_link(worker, at=now)
+                role = f"{stage.role} ({study.slug})" if stage.role in doors else stage.role
+                doors[role] = links.personal_link(worker, at=now)
         password = (settings.VAR_DIR / "password").read_text()
         self.stdout.write(f"\nTouchstone is running at {settings.SITE_URL}\n")
-        self.stdout.write(f"  researcher   log in as {demo.NAME!r} with password {password!r}")
+        self.stdout.write(f"  {'researcher':<22} log in as {demo.NAME!r} with password {password!r}")
         for role, link in doors.items():
-            self.stdout.write(f"  {role:<12} {link}")
+            self.stdout.write(f"  {role:<22} {link}")
         self._print_marketplace()
         self.stdout.write("\nCtrl-C stops it; the data stay in var/ until `make demo RESET=1`.")
         self.stdout.flush()
@@ -104,10 +107,8 @@ class Command(console.Command):
     def _print_marketplace(self) -> None:
         """Its commands, and not its modules: the marketplace stands alone."""
         keys, person = (_told(*command) for command in (("requester", "demo"), ("marketplace_worker", "demo")))
-        self.stdout.write(f"\n  marketplace  a worker's page: {person['link']}")
-        self.stdout.write(
-            f"               boto3 at {keys['endpoint']} with {keys['access_key']} / {keys['secret_key']}"
-        )
+        self.stdout.write(f"\n  {'marketplace':<22} a worker's page: {person['link']}")
+        self.stdout.write(f"{'':<24} boto3 at {keys['endpoint']} with {keys['access_key']} / {keys['secret_key']}")
 
 
 def _told_all(*command: str) -> list[dict[str, Any]]:
