@@ -24,9 +24,9 @@ def stacked(
     categories: key -> word, in the order of the stretches. rows: what the bars are, heading a column of the table.
     """
     looks = dict(zip(categories, CATEGORIES, strict=False))
-    drawn = _legend(name, {word: looks[key] for key, word in categories.items()})
+    drawn, height = _legend(name, {word: looks[key] for key, word in categories.items()})
     table: list[tuple[Cell, ...]] = []
-    y = 24.0
+    y = height + 7
     for group, bars in groups.items():
         if group:
             drawn.append(label(0, y + 11, group, size=11, font_weight=600))
@@ -50,13 +50,17 @@ def stacked(
     return Chart(name, title, said, svg, ("of", rows, *categories.values(), "n"), tuple(table))
 
 
-def _legend(name: str, words: Mapping[str, str]) -> list[SafeString]:
-    drawn, x = [], 0.0
+def _legend(name: str, words: Mapping[str, str]) -> tuple[list[SafeString], float]:
+    """In as many lines as it takes; and its height."""
+    drawn, x, y = [], 0.0, 0.0
     for word, look in words.items():
-        drawn.append(el("rect", x=x + 0.5, y=2.5, width=11, height=11, **fill_of(name, look)))
-        drawn.append(label(x + 16, 12, word, size=11))
-        x += 30 + 6.2 * len(word)
-    return drawn
+        long = 30 + 6.2 * len(word)
+        if x and x + long > WIDTH:
+            x, y = 0.0, y + 18
+        drawn.append(el("rect", x=x + 0.5, y=y + 2.5, width=11, height=11, **fill_of(name, look)))
+        drawn.append(label(x + 16, y + 12, word, size=11))
+        x += long
+    return drawn, y + 17
 
 
 def _stretches(name: str, counts: Counts, looks: Mapping[str, str], total: int, y: float) -> list[SafeString]:

@@ -43,7 +43,7 @@ def test_table_7_has_the_means_and_the_agreement_worked_by_hand():
     ]
     assert report.numbers["table7"]["model-x"]["fluency"]["value"] == 0.75
     assert report.numbers["pairwise_agreement"]["fluency"]["value"] == pytest.approx(1 / 3)
-    intervals = sheet(report, "table7_intervals")
+    intervals = sheet(report, "intervals")
     assert intervals[2][:3] == ["fluency", "model-x", "0.75"]
     assert [float(cell) for cell in intervals[2][3:5]] == [0.0, 1.5]
 

@@ -121,7 +121,7 @@ def _intervals(found: Mapping[str, Criterion]) -> Table:
         e = criterion.agreement
         rows.append((name, AGREEMENT, *(cell(percent(v)) for v in (e.value, e.low, e.high)), e.items))
     header = ("criterion", "system", "mean", "low (95%)", "high (95%)", "items")
-    return Table("table7_intervals", "Table 7 with intervals, items drawn anew", header, tuple(rows), decimals=2)
+    return Table("intervals", "Table 7 with intervals, items drawn anew", header, tuple(rows), decimals=2)
 
 
 def _mean(e: Estimate) -> Mean:

@@ -90,16 +90,15 @@ class Command(console.Command):
 
     def _print_doors(self) -> None:
         now, doors = timezone.now(), {}
-        for study in Study.objects.filter(slug__in=OPEN).order_by("created_at"):
+        for study in Study.objects.filter(slug__in=OPEN).order_by("pk"):
             for stage in study.protocol.stages:
                 worker = qualification.add_worker(study, f"demo-{stage.role}", [stage.name], by=demo.BY, at=now)
-                role = f"{stage.role} ({study.slug})" if stage.role in doors else stage.role
-                doors[role] = links.personal_link(worker, at=now)
+                doors[stage.role] = links.personal_link(worker, at=now)  # one person, in every study with this role
         password = (settings.VAR_DIR / "password").read_text()
         self.stdout.write(f"\nTouchstone is running at {settings.SITE_URL}\n")
-        self.stdout.write(f"  {'researcher':<22} log in as {demo.NAME!r} with password {password!r}")
+        self.stdout.write(f"  {'researcher':<12} log in as {demo.NAME!r} with password {password!r}")
         for role, link in doors.items():
-            self.stdout.write(f"  {role:<22} {link}")
+            self.stdout.write(f"  {role:<12} {link}")
         self._print_marketplace()
         self.stdout.write("\nCtrl-C stops it; the data stay in var/ until `make demo RESET=1`.")
         self.stdout.flush()
@@ -107,8 +106,8 @@ class Command(console.Command):
     def _print_marketplace(self) -> None:
         """Its commands, and not its modules: the marketplace stands alone."""
         keys, person = (_told(*command) for command in (("requester", "demo"), ("marketplace_worker", "demo")))
-        self.stdout.write(f"\n  {'marketplace':<22} a worker's page: {person['link']}")
-        self.stdout.write(f"{'':<24} boto3 at {keys['endpoint']} with {keys['access_key']} / {keys['secret_key']}")
+        self.stdout.write(f"\n  {'marketplace':<12} a worker's page: {person['link']}")
+        self.stdout.write(f"{'':<14} boto3 at {keys['endpoint']} with {keys['access_key']} / {keys['secret_key']}")
 
 
 def _told_all(*command: str) -> list[dict[str, Any]]:
