@@ -7,7 +7,13 @@ from annotation.protocols.nope import NOPE
 from annotation.protocols.rubric import RUBRIC
 from annotation.protocols.synqa2 import SYNQA2
 
-ALL = (CREPE, NOPE, SYNQA2, ACCEPTABILITY, RUBRIC)
+ALL = (
+    CREPE,
+    NOPE,
+    SYNQA2,
+    ACCEPTABILITY,
+    RUBRIC,
+)
 
 
 def get(slug: str, version: int | None = None) -> Protocol:
