@@ -16,7 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
-from annotation import screen
+from annotation import looks, screen
 from annotation.errors import Refusal
 from annotation.models import Item
 from annotation.throttling import PerVisitor
@@ -79,8 +79,8 @@ def _preview(request: HttpRequest, hit: Hit) -> HttpResponse:
         "stage": (stage := stage.fitted(payload) if example else stage),
         "example": example,
         "payload": payload,
-        "item_template": f"annotation/items/{study.protocol_slug}.html",
-        "instructions": f"annotation/instructions/{study.protocol_slug}/{batch.stage}.html",
+        "item_template": looks.item_templates(study.protocol_slug),
+        "instructions": looks.instructions_templates(study.protocol_slug, batch.stage),
         "steps": screen.steps(stage, {}, []) if not stage.judges else [],
     }
     return framed(render(request, "hits/frame/preview.html", context))

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods
 
-from annotation import overview
+from annotation import looks, overview
 from annotation.errors import Refusal
 from annotation.models import Annotation, Event, Item, Study
 from annotation.protocols.base import Choice
@@ -111,7 +111,7 @@ def _page(
         "decided": adjudication.decided(study).count(),
         "said": said if said and ref not in [case.item.ref for case in cases] else "",
         "more": f"?{'decided&' if is_decided else ''}page={page + 1}" if len(shown) > ROWS else "",
-        "item_template": f"annotation/items/{study.protocol_slug}.html",
+        "item_template": looks.item_templates(study.protocol_slug),
     }
     return show(request, study, PAGE, context, status=status)
 
