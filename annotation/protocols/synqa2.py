@@ -285,7 +285,7 @@ SYNQA2 = Protocol(
     title="Syn-(QA)2",
     source="Daswani, Sawant, Kim: Syn-QA2: Evaluating False Assumptions in Long-tail Questions with Synthetic QA "
     "Datasets. 2024.",
-    shown=("question_without", "question_with", "relation", "x", "replacement", "y", "links"),
+    shown=("question_without", "question_with", "kind", "relation", "x", "replacement", "y", "links"),
     stages=(VERIFY,),
     read_row=read_row,
     next_step=next_step,

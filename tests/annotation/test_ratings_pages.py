@@ -1,13 +1,16 @@
 """Rating pages: what a rater, a program and a file may say, and what none of them is told."""
 
 import re
+from pathlib import Path
 
 import pytest
+from django.core.management import call_command
 from django.urls import reverse
 from django.utils import timezone
 
 from annotation import links
 from annotation.elsewhere import import_annotations
+from annotation.intake import create_study, import_items
 from annotation.models import Annotation, Assignment
 from tests.annotation.program import Program
 from tests.factories import make_sitting, make_worker
@@ -16,6 +19,7 @@ from validation import exports
 from validation.queries import agreement_of
 
 pytestmark = pytest.mark.django_db
+DATA = Path(__file__).parents[2] / "data"
 
 
 def opened(study, code="ann"):
@@ -127,6 +131,16 @@ def test_a_pair_is_verified_on_its_page_with_a_link_as_evidence(client):
         "holds",
         [{"verdict": "holds", "evidence": "https://example.org/bob"}] * 2,
     )
+
+
+def test_pairs_as_they_are_prepared_are_taken(tmp_path):
+    files = [str(DATA / f"synqa2_{name}.json") for name in ("entities", "entities", "templates")]
+    call_command("prepare", "synqa2-single", *files, "--out", str(tmp_path / "pairs.jsonl"))
+    study = create_study("pairs", "synqa2", **BY)
+    with (tmp_path / "pairs.jsonl").open("rb") as file:
+        counts = import_items(study, file, **BY)
+    assert counts.created == study.items.count() > 0
+    assert counts.bad == 0
 
 
 def test_a_bad_link_is_named_under_its_field(client):
