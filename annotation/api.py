@@ -146,7 +146,7 @@ def _shown(sitting: Sitting, study: Study) -> dict[str, Any]:
     asked = fitting.stages_of(stage, assignments)
     shown = []
     for assignment in assignments:
-        payload = assignment.item.payload
+        payload = fitting.seen(stage, assignment)
         seen = {name: payload[name] for name in protocol.shown if name in payload}
         seen |= asked[assignment.pk].shows or {}
         item = {"id": _shown_id(assignment.item, assignment.pk, protocol), "payload": seen}

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from getpass import getpass
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
@@ -14,6 +15,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, connections
 from tqdm import tqdm
 
+from annotation import archives
 from annotation.errors import Refusal
 from annotation.intake import Counts
 from annotation.models import Study
@@ -69,6 +71,19 @@ class Command(BaseCommand):
         finally:
             part.unlink(missing_ok=True)
 
+    @contextmanager
+    def writing_encrypted(self, out: str, name: str, password: bytes) -> Iterator[Callable[[str], object]]:
+        """Writes text to the file `name` in an archive that appears whole or not at all. Raises CommandError."""
+        part = Path(f"{out}.part")
+        try:
+            with part.open("wb") as archive, archives.encrypted(archive, name, password) as file:
+                yield lambda text: file.write(text.encode())
+            part.replace(out)
+        except OSError as error:
+            raise CommandError(f"Cannot write {out}: {error.strerror}.") from error
+        finally:
+            part.unlink(missing_ok=True)
+
     def report(self, counts: Counts, **more: int) -> None:
         """Name the bad lines that were skipped, and end with the counts, and with what `more` counted."""
         for problem in counts.problems:
@@ -84,6 +99,23 @@ def slug_argument(parser: CommandParser) -> None:
 
 def out_argument(parser: CommandParser) -> None:
     parser.add_argument("--out", metavar="FILE", default="-", help="write here instead of to standard output")
+
+
+def ask_password(file: str | None) -> bytes:
+    """The password on the first line of a file, or from a person who types it twice, unseen. Raises CommandError."""
+    if file is not None:
+        with opened(file) as source:
+            try:
+                given = source.readline().decode().rstrip("\r\n")
+            except UnicodeDecodeError:
+                raise CommandError(f"The first line of {file} is not text in UTF-8.") from None
+    else:
+        if not sys.stdin.isatty():
+            raise CommandError("There is nobody to type a password: name a file with --password-file.")
+        given = getpass("Password of the archive: ")
+        if getpass("Once more: ") != given:
+            raise CommandError("The two passwords differ. Nothing was written.")
+    return archives.read_password(given)
 
 
 def find_study(slug: str) -> Study:

@@ -57,6 +57,45 @@ def load(password_file: Path, *, at: datetime, progress: Callable[[str], None]) 
     if not Study.objects.filter(slug="nope").exists():
         progress("Loading 64 sentence pairs with a slider, and raters of whom two do not look")
         _raters(researcher, at)
+    for slug, (title, name, said, options, accuracy, annotations) in RATED.items():
+        if not Study.objects.filter(slug=slug).exists():
+            progress(said)
+            study = _study(slug, title, at, slug, **options)
+            _import(study, name, at)
+            study.enrolment_open = True
+            study.save(update_fields=["enrolment_open"])
+            study.team.add(researcher)
+            _crowd(study, workers=6, accuracy=accuracy, annotations=annotations, at=at)
+
+
+# Studies whose crowd has done most, by the protocol's name: title, items, what is said, settings, how
+# often its people are right, annotations.
+RATED: dict[str, tuple[str, str, str, dict[str, Any], float, int]] = {
+    "synqa2": (
+        "Syn-(QA)2: which pairs stay?",
+        "synqa2_pairs.jsonl",
+        "Loading 53 pairs of questions to verify, and a crowd that differs on some",
+        {},
+        0.6,
+        105,
+    ),
+    "acceptability": (
+        "Acceptability: two systems, right and wrong assumptions",
+        "acceptability_answers.jsonl",
+        "Loading 80 answers of two systems, and two raters for most of them",
+        {},
+        0.85,
+        140,
+    ),
+    "rubric": (
+        "Rubric: which output corrects best?",
+        "rubric_outputs.jsonl",
+        "Loading 23 items with outputs of four or five systems, and raters with a rubric",
+        {},
+        0.85,
+        38,
+    ),
+}
 
 
 def _raters(researcher: User, at: datetime) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from annotation.models import Annotation, Assignment
-from annotation.protocols.base import Answer, Stage
+from annotation.protocols.base import Answer, Payload, Stage
 
 
 def stages_of(stage: Stage, assignments: Sequence[Assignment]) -> dict[int, Stage]:
@@ -11,7 +11,12 @@ def stages_of(stage: Stage, assignments: Sequence[Assignment]) -> dict[int, Stag
     if stage.fit is None:
         return dict.fromkeys((a.pk for a in assignments), stage)
     answers = _judged(assignments) if stage.judges else {}
-    return {a.pk: stage.fitted(a.item.payload, [answers[pk] for pk in a.judges if pk in answers]) for a in assignments}
+    return {a.pk: stage.fitted(seen(stage, a), [answers[pk] for pk in a.judges if pk in answers]) for a in assignments}
+
+
+def seen(stage: Stage, assignment: Assignment) -> Payload:
+    """The item as this assignment sees it, in an order of its own."""
+    return stage.arranged(assignment.item.payload, assignment.pk)
 
 
 def stage_of(stage: Stage, assignment: Assignment) -> Stage:

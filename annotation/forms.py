@@ -53,7 +53,8 @@ def read_fields(stage: Stage, posted: Mapping[str, Any]) -> dict[str, str]:
 
 
 def input_names(stage: Stage) -> list[str]:
-    names = [q.name for q in stage.questions if not q.parts]
+    names = [q.name for q in stage.questions if not q.parts and not q.columns]
+    names += [f"{q.name}.{column.name}" for q in stage.questions for column in q.columns]
     names += [f"{q.name}.typed" for q in stage.questions if q.scale]
     return names + [name for q in stage.questions for group in q.groups for name, _, _ in group]
 

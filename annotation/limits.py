@@ -10,7 +10,8 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 from annotation.errors import LimitReached
 from annotation.models import Annotation, Assignment, Enrolment, Exposure, Item, ItemGroup, Sitting, Study
 from annotation.models.sittings import State
-from annotation.protocols.base import Payload, read_group_limits, read_slugs
+from annotation.protocols.base import Payload
+from annotation.protocols.options import read_group_limits, read_slugs
 
 TOO_FEW = (
     "There are too few items here for anybody to begin: the share that one person may do comes to less than one item. "

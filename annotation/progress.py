@@ -79,7 +79,7 @@ def advance(study: Study, items: Sequence[Item], *, at: datetime, anew: bool = F
     reopened: list[Item] = []
     events = []
     for item in items:
-        step = protocol.next_step(item.payload, seats[item.pk].counted, study.options)
+        step = protocol.step(item.payload, seats[item.pk].counted, study.options, item.ruling)
         now = wanted(step, seats[item.pk].taken)
         before = (item.state, item.stage, item.votes_wanted, item.open_seats)
         if now[0] != before[0] or (anew and now[0] != Item.State.OPEN):

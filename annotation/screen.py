@@ -36,9 +36,20 @@ class Text:
 
 
 @dataclass(frozen=True)
+class Cell:
+    """One choice of a row in a grid; `name` is its input's."""
+
+    name: str
+    column: Question
+    buttons: Sequence[Button]
+    problems: Sequence[Problem]
+
+
+@dataclass(frozen=True)
 class Step:
     """One question with its present answer and what there is to say about it.
 
+    cells: of a row in a grid.
     value: as the field holds it. before, now: of a text that is written against another, that text and the present
     one, each marked where it differs. position, typed: of a slider, where it stands ("" for nowhere), and the rating
     there.
@@ -55,6 +66,7 @@ class Step:
     now: Sequence[Run] = ()
     position: str = ""
     typed: str = ""
+    cells: Sequence[Cell] = ()
 
 
 @dataclass(frozen=True)
@@ -107,7 +119,8 @@ def _step(number: int, question: Question, fields: Fields, problems: Sequence[Pr
         [p for p in problems if p.field == question.name],
         fields.get(question.name, question.prefill),
         *_differences(question, fields),
-        *(_stands(question.scale, question.name, fields) if question.scale else ()),
+        *(_stands(question.scale, question.name, fields) if question.scale else ("", "")),
+        cells=[_cell(f"{question.name}.{column.name}", column, fields, problems) for column in question.columns],
     )
 
 
@@ -124,6 +137,11 @@ def differences(stage: Stage, fields: Fields) -> dict[str, list[list[list[object
         for q in stage.questions
         if q.against
     }
+
+
+def _cell(name: str, column: Question, fields: Fields, problems: Sequence[Problem]) -> Cell:
+    buttons = [Button(c.value, c.label, c.key, c.value == fields.get(name)) for c in column.choices]
+    return Cell(name, column, buttons, [p for p in problems if p.field == name])
 
 
 def _stands(scale: Scale, name: str, fields: Fields) -> tuple[str, str]:

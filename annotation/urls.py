@@ -46,4 +46,5 @@ urlpatterns = [
     path("studies/<slug:slug>/data/export/", jobs.export, name="export"),
     path("studies/<slug:slug>/data/<int:pk>/", jobs.job, name="job"),
     path("studies/<slug:slug>/data/<int:pk>/file/", jobs.download, name="download"),
+    path("studies/<slug:slug>/data/<int:pk>/archive/", jobs.encrypted, name="encrypted"),
 ]

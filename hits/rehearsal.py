@@ -21,7 +21,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.utils import timezone
 
-from annotation import leasing, qualification, revocation, way_in
+from annotation import fitting, leasing, qualification, revocation, way_in
 from annotation.models import Annotation, Assignment, Enrolment, Event, Item, Qualification, Revocation, Sitting, Study
 from annotation.protocols.base import Protocol
 from hits import forecast, payments, places, pricing, publishing, spending, sweeping, throwaway, wages
@@ -206,8 +206,8 @@ class Rehearsal:
         row = Assignment.objects.select_related("item", "sitting").get(pk=assignment)
         judged = Annotation.objects.in_bulk(row.judges)
         shown = [judged[pk].answer for pk in row.judges]
-        item = row.item
-        return Task(row.sitting_id, row.sitting.purpose, row.stage, item.payload, item.gold, shown)
+        payload = fitting.seen(self.protocol.stage(row.stage), row)
+        return Task(row.sitting_id, row.sitting.purpose, row.stage, payload, row.item.gold, shown)
 
     def let_pass(self, sitting: int, seconds: float) -> None:
         """The clock does not run with the simulated time: the sitting is dated back, so that the time that the page

@@ -55,3 +55,22 @@ def test_every_row_of_the_slider_study_is_taken(name, role, rows):
     assert counts.as_dict() == {"created": rows, "unchanged": 0, "bad": 0}
     assert not study.items.filter(gold=None).exists()
     assert f"`{name}`" in (DATA / "README.md").read_text()
+
+
+RATED = {
+    "synqa2_pairs.jsonl": ("synqa2", 53, 53),
+    "acceptability_answers.jsonl": ("acceptability", 80, 80),
+    "rubric_outputs.jsonl": ("rubric", 23, 20),
+}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("name", "protocol", "rows", "known"), [(name, *rest) for name, rest in RATED.items()])
+def test_every_row_to_verify_or_rate_is_taken_and_names_its_source(name, protocol, rows, known):
+    study = create_study(protocol, protocol, by="test", at=datetime(2026, 11, 2, tzinfo=UTC))
+    with (DATA / name).open("rb") as file:
+        counts = import_items(study, file, by="test", at=datetime(2026, 11, 2, tzinfo=UTC))
+    assert counts.as_dict() == {"created": rows, "unchanged": 0, "bad": 0}
+    assert study.items.exclude(gold=None).count() == known
+    assert [i.ref for i in study.items.all() if "source" not in i.payload["meta"]] == []
+    assert f"`{name}`" in (DATA / "README.md").read_text()

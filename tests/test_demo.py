@@ -17,6 +17,13 @@ from annotation.management.commands.demo import forget
 
 ROOT = Path(__file__).parents[1]
 
+DOORS = {
+    "generator": "Find false assumptions",
+    "validator": "Judge two annotations",
+    "rater": "Rate statements Rate answers Rate outputs",
+    "verifier": "Verify pairs of questions",
+}
+
 
 @pytest.fixture
 def port():
@@ -57,12 +64,13 @@ def page(url):
 def test_the_demo_runs_opens_its_doors_keeps_its_data_and_stops(tmp_path, port):
     with demo(tmp_path, port) as process:
         said = read_until(process, "Ctrl-C stops it")
-        generator, validator, rater = re.findall(rf"http://127.0.0.1:{port}/w/\S+", said)
+        doors = dict(re.findall(rf"^ +(\S.*?) +(http://127.0.0.1:{port}/w/\S+)", said, re.M))
+        assert list(doors) == [*DOORS]
         market = re.search(rf"http://127.0.0.1:{port}/marketplace/enter/\S+", said).group()
         assert "Find work" in page(market)
-        assert "Find false assumptions" in page(generator)
-        assert "Judge two annotations" in page(validator)
-        assert "Rate statements" in page(rater)
+        for role, tasks in DOORS.items():
+            home = page(doors[role])
+            assert [task for task in re.findall("[A-Z][^A-Z]+", tasks) if task.strip() not in home] == []
         children = psutil.Process(process.pid).children(recursive=True)
         assert len(children) >= 2
         process.send_signal(signal.SIGINT)
@@ -73,7 +81,7 @@ def test_the_demo_runs_opens_its_doors_keeps_its_data_and_stops(tmp_path, port):
         said_again = read_until(again, "Ctrl-C stops it")
         assert "Loading" not in said_again
         assert re.search("password '.*'", said_again).group() == re.search("password '.*'", said).group()
-        assert "Find false assumptions" in page(generator)
+        assert "Find false assumptions" in page(doors["generator"])
         again.terminate()
         assert again.wait(timeout=30) == 0
 

@@ -92,16 +92,22 @@ def alpha_of_moments(n: ArrayLike, sums: ArrayLike, squares: ArrayLike) -> float
     return float(1 - (ratings - 1) / ratings * observed / expected) if expected else None
 
 
-def estimate_of_moments(moments: ArrayLike, *, replicates: int = 1000, seed: int = 0) -> Estimate:
+def estimate_of_moments(
+    moments: ArrayLike, *, of: Sequence[int] | None = None, replicates: int = 1000, seed: int = 0
+) -> Estimate:
     """Krippendorff's interval alpha of ratings, with its percentile bootstrap interval over items.
 
-    moments: count, sum and sum of squares of each item's ratings, shape (items, 3). Of many items fewer replicates are
+    moments: count, sum and sum of squares of the ratings of each thing rated, shape (things, 3). of: the number of the
+    item each belongs to, where an item holds several: then items are drawn whole. Of many items fewer replicates are
     drawn, at least 200: their interval is the steadier. Row order cannot matter.
     """
     table = np.asarray(moments, dtype=float).reshape(-1, 3)
-    table = table[np.lexsort(table.T)]
-    compared = table[table[:, 0] >= 2]
-    items, left_out = len(compared), len(table) - len(compared)
+    order = np.lexsort(table.T)
+    table, groups = table[order], np.arange(len(table)) if of is None else np.asarray(of, dtype=int)[order]
+    is_compared = table[:, 0] >= 2
+    compared, members = table[is_compared], np.unique(groups[is_compared], return_inverse=True)[1]
+    items = len(np.unique(members))
+    left_out = len(np.unique(groups)) - items
     value = alpha_of_moments(*compared.T) if items else None
     if value is None:
         return Estimate(None, None, None, items, left_out, ALL_THE_SAME if items else NO_PAIRS)
@@ -114,6 +120,10 @@ def estimate_of_moments(moments: ArrayLike, *, replicates: int = 1000, seed: int
     around = squares - 2 * middle * sums + counts * middle**2  # squares about the middle: no digits are lost
     within = np.maximum(around - shifted**2 / counts, 0) * counts / (counts - 1)
     columns = np.stack([counts, shifted, around, within], axis=1)
+    if items < len(columns):
+        whole = np.zeros((items, 4))
+        np.add.at(whole, members, columns)
+        columns = whole[np.lexsort(whole.T)]
     rng, drawn = np.random.default_rng(seed), []
     for _ in range(max(200, min(replicates, 20_000_000 // items))):
         times = np.bincount(rng.integers(0, items, items), minlength=items)

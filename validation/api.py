@@ -16,7 +16,7 @@ from rest_framework.request import Request
 from annotation import jobs, revocation
 from annotation.models import Event, Revocation, Study, Worker
 from annotation.staff import BOTH, STRANGE, actor, study_of, user_of
-from validation import audit, people, quality, recollection, serializers
+from validation import adjudication, audit, people, quality, recollection, serializers
 
 MOST = 1_000  # events in one answer
 
@@ -100,6 +100,19 @@ def recollect(request: Request, slug: str) -> JsonResponse:
     options = {"rules": rules, "why": given.get("reason") or "Excluded by the study's rules."}
     job = jobs.ask(study, "recollect", by=user_of(request), at=now, options=options)
     return JsonResponse({"effect": planned, "job": job.pk}, status=202)
+
+
+@extend_schema(**serializers.ADJUDICATE)
+@api_view(["POST"])
+@authentication_classes(BOTH)
+def adjudicate(request: Request, slug: str) -> JsonResponse:
+    """Decide what people did not agree on; sent again, nothing changes."""
+    study = study_of(request, slug, acts=True)
+    given = _body(request, {"item": str, "value": str, "reason": str}, {})
+    decided = adjudication.adjudicate(
+        study, given["item"], given["value"], why=given["reason"], by=actor(request), at=timezone.now()
+    )
+    return JsonResponse(decided.as_dict())
 
 
 @extend_schema(**serializers.LIST_EVENTS)

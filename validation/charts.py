@@ -61,7 +61,7 @@ def labels(study: Study) -> Chart:
     groups = {f"{stage.title}: {m.name}": _votes(study, stage.name, m) for m in stage.measures if m.categories}
     closed = Resolution.objects.filter(study=study).exclude(label="")
     gold = dict(closed.values_list("label").annotate(n=Count("*")).order_by())
-    known = stage.measures[0].categories if stage.measures else ()
+    known = study.protocol.labels or (stage.measures[0].categories if stage.measures else ())
     if gold.keys() <= set(known):
         gold = dict.fromkeys(known, 0) | gold
     return charts.shares("labels", "Labels", {**groups, "Decided": gold})

@@ -190,6 +190,10 @@ def say(stage: Stage, answer: Answer, other: Answer | None = None) -> Said:
         elif not (question.choices or question.parts) and (written := fields.get(question.name)):
             chosen = [written]
         lines += [(question.text, [Run(label)]) for label in chosen]
+        for column in question.columns:
+            value = fields.get(f"{question.name}.{column.name}")
+            meant = [f"{c.value} {c.label}".strip() for c in column.choices if c.value == value]
+            lines += [(f"{question.text}: {column.text}", [Run(label)]) for label in meant]
         for group in question.groups:
             texts = [(label, runs(fields.get(name, ""), theirs.get(name, ""))) for name, _, label in group]
             lines += [(label, text) for label, text in texts if text]

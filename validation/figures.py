@@ -12,15 +12,22 @@ from validation.artefacts import Artefact
 Counts = Mapping[str, int]
 
 
-def stacked(name: str, title: str, groups: Mapping[str, Mapping[str, Counts]], categories: Mapping[str, str]) -> Chart:
+def stacked(
+    name: str,
+    title: str,
+    groups: Mapping[str, Mapping[str, Counts]],
+    categories: Mapping[str, str],
+    *,
+    rows: str = "polarity",
+) -> Chart:
     """Under the heading of each group a bar for each of its rows, divided into the shares of the categories.
 
-    categories: key -> word, in the order of the stretches.
+    categories: key -> word, in the order of the stretches. rows: what the bars are, heading a column of the table.
     """
     looks = dict(zip(categories, CATEGORIES, strict=False))
-    drawn = _legend(name, {word: looks[key] for key, word in categories.items()})
-    rows: list[tuple[Cell, ...]] = []
-    y = 24.0
+    drawn, height = _legend(name, {word: looks[key] for key, word in categories.items()})
+    table: list[tuple[Cell, ...]] = []
+    y = height + 7
     for group, bars in groups.items():
         if group:
             drawn.append(label(0, y + 11, group, size=11, font_weight=600))
@@ -32,7 +39,7 @@ def stacked(name: str, title: str, groups: Mapping[str, Mapping[str, Counts]], c
                 label(WIDTH, y + 10, f"n = {total:,}", size=10.5, anchor="end"),
                 *_stretches(name, counts, looks, total, y + 14),
             ]
-            rows.append((group, bar, *(counts.get(key, 0) for key in categories), total))
+            table.append((group, bar, *(counts.get(key, 0) for key in categories), total))
             y += 32
         y += 5
     said = "; ".join(
@@ -41,16 +48,20 @@ def stacked(name: str, title: str, groups: Mapping[str, Mapping[str, Counts]], c
         for bar, counts in bars.items()
     )
     svg = picture(name, title, said or "Nothing yet", y, defs(name, looks.values()), *drawn)
-    return Chart(name, title, said, svg, ("of", "polarity", *categories.values(), "n"), tuple(rows))
+    return Chart(name, title, said, svg, ("of", rows, *categories.values(), "n"), tuple(table))
 
 
-def _legend(name: str, words: Mapping[str, str]) -> list[SafeString]:
-    drawn, x = [], 0.0
+def _legend(name: str, words: Mapping[str, str]) -> tuple[list[SafeString], float]:
+    """In as many lines as it takes; and its height."""
+    drawn, x, y = [], 0.0, 0.0
     for word, look in words.items():
-        drawn.append(el("rect", x=x + 0.5, y=2.5, width=11, height=11, **fill_of(name, look)))
-        drawn.append(label(x + 16, 12, word, size=11))
-        x += 30 + 6.2 * len(word)
-    return drawn
+        long = 30 + 6.2 * len(word)
+        if x and x + long > WIDTH:
+            x, y = 0.0, y + 18
+        drawn.append(el("rect", x=x + 0.5, y=y + 2.5, width=11, height=11, **fill_of(name, look)))
+        drawn.append(label(x + 16, y + 12, word, size=11))
+        x += long
+    return drawn, y + 17
 
 
 def _stretches(name: str, counts: Counts, looks: Mapping[str, str], total: int, y: float) -> list[SafeString]:
@@ -69,22 +80,26 @@ def _stretches(name: str, counts: Counts, looks: Mapping[str, str], total: int, 
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean of what is never below 0, with its standard error, over n."""
+    """A mean of what is never below 0, over n, with its standard error; or with an interval found otherwise."""
 
     value: float
     error: float | None
     n: int
+    bounds: tuple[float, float] | None = None
 
     @property
     def interval(self) -> tuple[float, float]:
+        if self.bounds:
+            return self.bounds
         half = 1.96 * (self.error or 0.0)
         return max(self.value - half, 0.0), self.value + half
 
 
-def points(name: str, title: str, means: Mapping[str, Mean], unit: str) -> Chart:
-    """A point with its 95% interval for each name, on one axis from 0."""
+def points(name: str, title: str, means: Mapping[str, Mean], unit: str, *, decimals: int = 1) -> Chart:
+    """A point with its 95% interval for each name, on one axis from 0 (or below, where a mean is)."""
     most = max([1.0, *(mean.interval[1] for mean in means.values())])
-    scale = (WIDTH - 12) / most
+    least = min([0.0, *(mean.interval[0] for mean in means.values())])
+    scale = (WIDTH - 12) / (most - least)
     drawn: list[SafeString] = []
     rows: list[tuple[Cell, ...]] = []
     y = 0.0
@@ -92,15 +107,22 @@ def points(name: str, title: str, means: Mapping[str, Mean], unit: str) -> Chart
         low, high = mean.interval
         drawn += [
             label(0, y + 11, each, size=11),
-            label(WIDTH, y + 11, f"{mean.value:.1f} ({low:.1f} to {high:.1f}), n = {mean.n:,}", size=11, anchor="end"),
+            label(
+                WIDTH,
+                y + 11,
+                f"{mean.value:.{decimals}f} ({low:.{decimals}f} to {high:.{decimals}f}), n = {mean.n:,}",
+                size=11,
+                anchor="end",
+            ),
             rule(6, y + 22, WIDTH - 6, y + 22, opacity=0.15),
-            rule(6 + scale * low, y + 22, 6 + scale * high, y + 22, width=4, opacity=0.6),
-            el("circle", cx=6 + scale * mean.value, cy=y + 22, r=5, fill=BLUE, stroke="currentColor"),
+            rule(6 + scale * (low - least), y + 22, 6 + scale * (high - least), y + 22, width=4, opacity=0.6),
+            el("circle", cx=6 + scale * (mean.value - least), cy=y + 22, r=5, fill=BLUE, stroke="currentColor"),
         ]
         rows.append((each, round(mean.value, 4), round(low, 4), round(high, 4), mean.n))
         y += 36
-    drawn += [label(6, y + 8, "0", size=11), label(WIDTH - 6, y + 8, f"{most:.0f} {unit}", size=11, anchor="end")]
-    said = "; ".join(f"{each}: {mean.value:.1f}" for each, mean in means.items())
+    ends = f"{least:g}", f"{most:.0f} {unit}".strip()
+    drawn += [label(6, y + 8, ends[0], size=11), label(WIDTH - 6, y + 8, ends[1], size=11, anchor="end")]
+    said = "; ".join(f"{each}: {mean.value:.{decimals}f}" for each, mean in means.items())
     svg = picture(name, title, said or "Nothing yet", y + 14, *drawn)
     return Chart(name, title, said, svg, ("of", "mean", "low (95%)", "high (95%)", "n"), tuple(rows))
 

@@ -6,7 +6,8 @@ from annotation.models import Annotation, Enrolment, Item, Study
 
 
 class Tally(models.Model):
-    """One item's votes on one measure: `profile` counts them per category, comma-separated, in the protocol's order.
+    """One item's votes on one measure: `profile` counts them per category, comma-separated, in the protocol's order; of
+    a measure in numbers it has the count, sum and sum of squares of each thing rated.
 
     Text, so that `GROUP BY profile` makes a study's histogram. Recounted from the item's answers at every change.
     """
@@ -15,7 +16,7 @@ class Tally(models.Model):
     item = models.ForeignKey(Item, models.PROTECT, related_name="tallies", db_index=False)
     stage = models.CharField(max_length=20)
     measure = models.CharField(max_length=30)
-    profile = models.CharField(max_length=100)
+    profile = models.CharField(max_length=300)
 
     class Meta:
         verbose_name_plural = "tallies"

@@ -41,7 +41,8 @@ def agreement_of(study: Study, stage: str, measure: str) -> AgreementReport:
     counted = Annotation.objects.filter(study=study, stage=stage, uncounted="")
     by_worker = dict(counted.values_list("worker").annotate(n=Count("*")).order_by())
     if asked.is_numeric:
-        alpha = estimate_of_moments(moments(study, stage, measure))
+        table, of = moments(study, stage, measure)
+        alpha = estimate_of_moments(table, of=of)
         items, set_aside = alpha.items + alpha.left_out, 0
         percentage = kappa = Estimate(None, None, None, alpha.items, alpha.left_out, NOT_IN_NUMBERS)
     else:

@@ -241,11 +241,11 @@ def _think_away(study: Study, items: Iterable[int], workers: set[int]) -> _Diffe
     cuts = labelling.cuts_of(labelling.calibrations(study, rule, study.options, workers), study.options) if rule else {}
     items = set(items)
     for chunk in batched(sorted(set(items)), CHUNK):
-        rows = list(Item.objects.filter(pk__in=chunk).only("payload", "open_seats").order_by("pk"))
+        rows = list(Item.objects.filter(pk__in=chunk).only("payload", "open_seats", "ruling").order_by("pk"))
         then = seats_of(rows, without=workers)
         labels = dict(Resolution.objects.filter(item__in=chunk, outcome="settled").values_list("item", "label"))
         for item in rows:
-            step = study.protocol.next_step(item.payload, then[item.pk].counted, study.options)
+            step = study.protocol.step(item.payload, then[item.pk].counted, study.options, item.ruling)
             _, _, _, seats = wanted(step, then[item.pk].taken)
             if rule and isinstance(step, Settle):
                 step = rule.label(step.gold, cuts)

@@ -6,7 +6,7 @@ from typing import Any
 
 from annotation.errors import Refusal
 from annotation.intake import batched
-from annotation.models import Study
+from annotation.models import Item, Study
 from annotation.progress import seats_of
 from annotation.protocols.base import (
     BadOption,
@@ -14,7 +14,6 @@ from annotation.protocols.base import (
     Counted,
     Drop,
     Options,
-    Payload,
     Settle,
     Step,
     Unresolved,
@@ -49,7 +48,7 @@ def replay(
         seats = seats_of(batch)
         for item in batch:
             counted = seats[item.pk].counted
-            before, after = (_outcome(reader.step(item.payload, counted)) for reader in read)
+            before, after = (_outcome(reader.step(item, counted)) for reader in read)
             outcomes[after["outcome"]] += 1
             if before != after:
                 differences.append({"id": item.ref, "from": before, "to": after})
@@ -72,8 +71,8 @@ class _Reader:
         rule = self.protocol.labelling
         self.cuts = cuts_of(calibrations(study, rule, options), options) if rule else {}
 
-    def step(self, payload: Payload, counted: Sequence[Counted]) -> Step:
-        step = self.protocol.next_step(payload, counted, self.options)
+    def step(self, item: Item, counted: Sequence[Counted]) -> Step:
+        step = self.protocol.step(item.payload, counted, self.options, item.ruling)
         rule = self.protocol.labelling
         return rule.label(step.gold, self.cuts) if rule and isinstance(step, Settle) else step
 

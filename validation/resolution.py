@@ -42,6 +42,6 @@ def _resolution(study: Study, item: Item, step: Settle | Drop | Unresolved, at: 
             row.outcome, row.label, row.gold = Resolution.Outcome.SETTLED, label, dict(gold)
         case Drop(label):
             row.outcome, row.label = Resolution.Outcome.DROPPED, label
-        case Unresolved(gold=gold):
-            row.outcome, row.gold = Resolution.Outcome.UNRESOLVED, dict(gold)
+        case Unresolved(gold=gold, label=label):
+            row.outcome, row.label, row.gold = Resolution.Outcome.UNRESOLVED, label, dict(gold)
     return row

@@ -55,6 +55,20 @@ class Revoke(Body):
     dry_run = BooleanField(required=False)
 
 
+class Adjudicate(Body):
+    item = CharField(help_text="The item's own id, as it was imported.")
+    value = CharField(help_text="One of the protocol's values; empty takes an earlier decision back.")
+    reason = CharField(help_text="A sentence; it stays in the log.")
+
+
+class Adjudicated(serializers.Serializer):
+    item = CharField()
+    value = CharField(allow_blank=True)
+    before = CharField(allow_blank=True, help_text="What had been decided before, or empty.")
+    state = CharField()
+    label = CharField(allow_blank=True)  # type: ignore[assignment]  # a declared field
+
+
 class Restore(Body):
     reason = CharField()
 
@@ -122,6 +136,14 @@ RESTORE: dict[str, Any] = {
     "operation_id": "restore_worker",
     "request": Restore,
     "responses": {200: OpenApiResponse(Stands, "They may go on."), **refused(*ALWAYS, *BODY, 403, 409, 422)},
+}
+ADJUDICATE: dict[str, Any] = {
+    "operation_id": "adjudicate_item",
+    "request": Adjudicate,
+    "responses": {
+        200: OpenApiResponse(Adjudicated, "Decided, now or before."),
+        **refused(*ALWAYS, *BODY, 403, 409, 422),
+    },
 }
 RECOLLECT: dict[str, Any] = {
     "operation_id": "recollect",

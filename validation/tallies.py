@@ -5,7 +5,7 @@ the sum of their squares, in hundredths, so that nothing is rounded.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from django.db.models import Count
@@ -51,11 +51,23 @@ def profile_text(profile: Sequence[int]) -> str:
 
 
 def profile_of(measure: Measure, answers: Sequence[Mapping[str, object]]) -> tuple[int, ...]:
-    """Votes per category, of the first `raters` answers; of numbers their moments."""
+    """Votes per category, of the first `raters` answers; of numbers the moments of each thing rated in turn."""
     if measure.is_numeric:
-        hundredths = [round(100 * float(measure.read(answer))) for answer in answers[: measure.raters]]
-        return len(hundredths), sum(hundredths), sum(n * n for n in hundredths)
+        return tuple(n for ratings in _ratings(measure, answers[: measure.raters]) for n in _moments(ratings))
     return votes_of(measure, [str(measure.read(answer)) for answer in answers[: measure.raters]])
+
+
+def _ratings(measure: Measure, answers: Sequence[Mapping[str, object]]) -> Iterator[list[float]]:
+    """The ratings of each thing that is rated in the item, mostly one."""
+    read = [measure.read(answer) for answer in answers]
+    several = [[float(vote)] if isinstance(vote, str | int | float) else list(vote) for vote in read]
+    return (list(ratings) for ratings in zip(*several, strict=True))
+
+
+def _moments(ratings: Sequence[float]) -> tuple[int, int, int]:
+    """Count, sum and sum of squares, in hundredths."""
+    hundredths = [round(100 * rating) for rating in ratings]
+    return len(hundredths), sum(hundredths), sum(n * n for n in hundredths)
 
 
 def votes_of(measure: Measure, votes: Sequence[str]) -> tuple[int, ...]:
@@ -64,11 +76,14 @@ def votes_of(measure: Measure, votes: Sequence[str]) -> tuple[int, ...]:
     return tuple(counts[category] for category in measure.categories)
 
 
-def moments(study: Study, stage: str, measure: str) -> list[tuple[float, float, float]]:
-    """Of a measure in numbers: count, sum and sum of squares of each item's ratings."""
+def moments(study: Study, stage: str, measure: str) -> tuple[list[tuple[float, float, float]], list[int]]:
+    """Of a measure in numbers: count, sum and sum of squares of the ratings of each thing rated; and the number of the
+    item that each of these belongs to.
+    """
     rows = Tally.objects.filter(study=study, stage=stage, measure=measure).values_list("profile", flat=True)
     profiles = (profile_from(profile) for profile in rows.iterator(chunk_size=10_000))
-    return [(n, total / 100, squares / 10_000) for n, total, squares in profiles]
+    parts = [(item, p[at : at + 3]) for item, p in enumerate(profiles) for at in range(0, len(p), 3)]
+    return [(n, total / 100, squares / 10_000) for _, (n, total, squares) in parts], [item for item, _ in parts]
 
 
 def histogram(study: Study, stage: str, measure: str) -> "Histogram":

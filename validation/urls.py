@@ -2,13 +2,15 @@
 
 from django.urls import path
 
-from validation.views import items, people, recollecting, reports, revoking
+from validation.views import adjudicating, items, people, recollecting, reports, revoking
 
 app_name = "validation"
 
 urlpatterns = [
     path("studies/<slug:slug>/items/", items.items, name="items"),
     path("studies/<slug:slug>/items/<int:pk>/", items.evidence, name="evidence"),
+    path("studies/<slug:slug>/adjudicate/", adjudicating.adjudicate, name="adjudicate"),
+    path("studies/<slug:slug>/adjudicate/waiting/", adjudicating.waiting, name="contested"),
     path("studies/<slug:slug>/agreement/", items.agreement, name="agreement"),
     path("studies/<slug:slug>/labels/", items.labels, name="labels"),
     path("studies/<slug:slug>/thresholds/", items.thresholds, name="thresholds"),

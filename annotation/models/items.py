@@ -51,6 +51,8 @@ class Item(models.Model):
     part = models.CharField(max_length=40, blank=True, default="", db_default="")
     half = models.PositiveSmallIntegerField(null=True, blank=True)
     recollected = models.BooleanField(default=False, db_default=False)
+    # What a person decided where answers differ, or "". Who, when and why is in the event log.
+    ruling = models.CharField(max_length=60, blank=True, default="", db_default="")
     created_at = models.DateTimeField()
 
     objects = ItemQuerySet.as_manager()

@@ -1,11 +1,21 @@
 """The papers' protocols: pure Python, importing nothing but the standard library."""
 
+from annotation.protocols.acceptability import ACCEPTABILITY
 from annotation.protocols.base import Protocol
 from annotation.protocols.creak import CREAK
 from annotation.protocols.crepe import CREPE
 from annotation.protocols.nope import NOPE
+from annotation.protocols.rubric import RUBRIC
+from annotation.protocols.synqa2 import SYNQA2
 
-ALL = (CREPE, NOPE, CREAK)
+ALL = (
+    CREPE,
+    NOPE,
+    CREAK,
+    SYNQA2,
+    ACCEPTABILITY,
+    RUBRIC,
+)
 
 
 def get(slug: str, version: int | None = None) -> Protocol:

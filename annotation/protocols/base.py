@@ -15,6 +15,7 @@ from enum import StrEnum
 from random import Random
 from typing import Any
 
+from annotation.protocols.options import COMMON_OPTIONS, BadOption, Option
 from annotation.protocols.release import Release
 from annotation.protocols.slider import Scale
 
@@ -55,6 +56,8 @@ class Question:
     scale: of a slider.
     prefill: what the field holds before anything was written in it.
     against: the text that what is written here is shown beside, the changed words marked.
+    columns: of a row in a grid (kind "grid"), the choices asked in it; their inputs are named ROW.COLUMN. about: what
+        the row is about, (label, text) of each text.
     """
 
     name: str
@@ -77,12 +80,31 @@ class Question:
         names = [f"{self.name}.{i}" for i in range(self.at_most)] or [self.name]
         return [[(f"{name}.{part}", part, label) for part, label in self.parts] for name in names]
 
+    columns: "tuple[Question, ...]" = ()
+    about: tuple[tuple[str, str], ...] = ()
+
+    def unchosen(self, fields: Fields) -> "list[Problem]":
+        """A blocking problem for every choice here that has no answer."""
+        if self.columns:
+            return [
+                Problem(f"{self.name}.{c.name}", f"{self.text}: choose a value for {c.text}.")
+                for c in self.columns
+                if not c.has(fields.get(f"{self.name}.{c.name}"))
+            ]
+        missing = self.kind == "choice" and not self.has(fields.get(self.name))
+        return [Problem(self.name, "Choose one of these.")] if missing else []
+
+    def has(self, value: str | None) -> bool:
+        """Whether it offers this value."""
+        return value in {c.value for c in self.choices}
+
 
 @dataclass(frozen=True)
 class Measure:
     """A vote read off an answer, over which agreement is computed.
 
-    categories: none for a measure in numbers, whose level is then the interval one.
+    categories: none for a measure in numbers, whose level is then the interval one. An answer may then hold several
+        numbers, each compared with the one in the same place of the item's other answers.
     study_wide: the vote is not in the answer; it is known once the whole study is labelled (see `Labelling`).
 
     left_out: categories whose presence leaves the whole item out of the agreement.
@@ -93,7 +115,7 @@ class Measure:
 
     name: str
     categories: tuple[str, ...]
-    read: Callable[[Answer], str | float]
+    read: Callable[[Answer], str | float | Sequence[float]]
     level: Level = Level.NOMINAL
     left_out: tuple[str, ...] = ()
     raters: int | None = 2
@@ -153,6 +175,9 @@ class Stage:
     )
     # An answer as other systems wrote it -> as `read` takes it; raises BadRow.
     adopt: Callable[[object], object] = lambda answer: answer
+    # (payload, what draws an order) -> the item as one person gets to see it: shuffled, and what is not theirs to know
+    # left out of what `shown` names. `fit` is given that.
+    arrange: Callable[[Payload, Random], Payload] | None = None
     # (payload, judged answers) -> this stage as it asks about that item, where questions or inputs depend on it. Of
     # answers in a file the judged ones are not known: none are given, and what depends on them is not checked.
     fit: "Callable[[Payload, Sequence[Answer]], Stage] | None" = None
@@ -174,9 +199,18 @@ class Stage:
         """Whether annotations are shown side by side, for one to be chosen."""
         return bool(self.judges) and self.shows is None
 
+    def arranged(self, payload: Payload, assignment: int) -> Payload:
+        """The item as that assignment (by its id) sees it, the same at every look."""
+        return self.arrange(payload, Random(assignment)) if self.arrange else payload
+
     def fitted(self, payload: Payload, judged: Sequence[Answer] = ()) -> "Stage":
         """The stage as it asks about this item."""
         return self.fit(payload, judged) if self.fit else self
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether its questions need the whole width, under the item instead of beside it."""
+        return self.stacked or any(q.scale or q.columns for q in self.questions)
 
     def texts(self, answer: Answer) -> list[str]:
         """What a person composed in this answer."""
@@ -194,18 +228,20 @@ class Stage:
 
     def unanswered(self, fields: Fields) -> list[Problem]:
         """A blocking problem for every relevant choice without an answer."""
-        return [
-            Problem(q.name, "Choose one of these.")
-            for q in self.relevant(fields)
-            if q.kind == "choice" and fields.get(q.name) not in {c.value for c in q.choices}
-        ]
+        return [problem for q in self.relevant(fields) for problem in q.unchosen(fields)]
 
     def summary(self, answer: Answer) -> str:
         """What an answer comes to, in a word or a number for each measure."""
-        return ", ".join(str(m.read(answer)) for m in self.measures if not m.study_wide)
+        return ", ".join(_said(m, m.read(answer)) for m in self.measures if not m.study_wide)
 
     def measure(self, name: str) -> Measure:
         return next(m for m in self.measures if m.name == name)
+
+
+def _said(measure: Measure, vote: str | float | Sequence[float]) -> str:
+    if isinstance(vote, str | float | int):
+        return str(vote)
+    return f"{measure.name} {' '.join(f'{number:g}' for number in vote)}"
 
 
 @dataclass(frozen=True)
@@ -255,10 +291,11 @@ class Drop:
 
 @dataclass(frozen=True)
 class Unresolved:
-    """Nobody is left to ask. gold: what an export with unresolved items kept would print."""
+    """Nobody is left to ask. gold: what an export with unresolved items kept would print. label: as charts call it."""
 
     why: str
     gold: Mapping[str, Any]
+    label: str = ""
 
 
 Step = Collect | Settle | Drop | Unresolved
@@ -268,146 +305,6 @@ class BadRow(ValueError):
     """A row that cannot become an item; the message says why, for the person who wrote the file."""
 
 
-class BadOption(ValueError):
-    """A setting that is unknown or out of range; the message lists what would be right."""
-
-
-@dataclass(frozen=True)
-class Option:
-    """One setting of a study, with its default and what it may be: a whole number, a number where the default is one,
-    one of `choices`, or a text that `read` accepts (it raises ValueError with what would be right).
-
-    late: it only changes how finished work is read, so it may be changed at any time.
-    """
-
-    name: str
-    default: int | float | str
-    help: str
-    choices: tuple[str, ...] = ()
-    at_least: float = 1
-    at_most: float = 1_000_000
-    read: Callable[[str], object] | None = None
-    late: bool = False
-
-    @property
-    def label(self) -> str:
-        """The name as people read it."""
-        return self.name.replace("_", " ").capitalize()
-
-    def parse(self, given: object) -> int | float | str:
-        """Turn what a person typed into a value. Raises BadOption."""
-        text = str(given)
-        if self.choices:
-            if text not in self.choices:
-                raise BadOption(f"{self.name} must be one of {', '.join(self.choices)}; it was {given!r}.")
-            return text
-        if self.read:
-            try:
-                self.read(text)
-            except ValueError as error:
-                raise BadOption(f"{self.name}: {error}") from None
-            return text
-        whole = isinstance(self.default, int)
-        try:
-            number = int(text) if whole else float(text)
-        except ValueError:
-            raise BadOption(f"{self.name} must be a {'whole ' if whole else ''}number; it was {given!r}.") from None
-        if not self.at_least <= number <= self.at_most:  # also refuses nan
-            raise BadOption(f"{self.name} must be from {self.at_least:g} to {self.at_most:g}; it was {number:g}.")
-        return number
-
-
-def read_group_limits(text: str) -> dict[str, int]:
-    """ "entity:3,pair:1" -> {"entity": 3, "pair": 1}: of all items with one value in that field a worker meets so many.
-
-    Raises ValueError.
-    """
-    limits: dict[str, int] = {}
-    for part in filter(None, (p.strip() for p in text.split(","))):
-        name, colon, number = part.partition(":")
-        if not (name.isidentifier() and colon and number.isascii() and number.isdigit() and int(number)):
-            raise ValueError(f"write FIELD:NUMBER with commas between them, such as entity:3,pair:1; it was {text!r}.")
-        limits[name] = int(number)
-    return limits
-
-
-def read_slugs(text: str) -> list[str]:
-    """ "pilot,round-1" -> ["pilot", "round-1"]. Raises ValueError."""
-    slugs = [part.strip() for part in text.split(",") if part.strip()]
-    if not all(slug.replace("-", "").isalnum() and slug.isascii() and slug.islower() for slug in slugs):
-        raise ValueError(f"write the studies' short names with commas between them; it was {text!r}.")
-    return slugs
-
-
-SWITCH = ("on", "off")
-COMMON_OPTIONS = (
-    Option("items_per_sitting", 10, "items a worker gets at once", at_most=200),
-    Option(
-        "lease_minutes", 60, "minutes without any activity after which a worker's open items go back", at_most=10_080
-    ),
-    # The way in
-    Option("pass_mark", 0.8, "share of right answers that passes the qualification test", at_least=0, at_most=1),
-    Option("review_tests", "on", "whether a person reads the writings of a test before it is passed", choices=SWITCH),
-    Option("max_qualified", 0, "so many people may pass the test for one stage; 0 sets no limit", at_least=0),
-    # Limits; 0 and the empty text set none
-    Option("max_annotations", 0, "items one worker may do in all", at_least=0),
-    Option("max_share", 0.0, "share of the study's items one worker may do, such as 0.15", at_least=0, at_most=1),
-    Option("max_open_sittings", 0, "sittings one worker may hold at a time, in all stages", at_least=0),
-    Option(
-        "max_per_group",
-        "",
-        "FIELD:NUMBER, ...: of all items with one value in a field a worker meets so many, such as entity:3 or pair:1",
-        read=read_group_limits,
-    ),
-    Option("not_seen_in", "", "earlier studies, with commas: nobody gets an item they met there", read=read_slugs),
-    # Hidden gold and fillers
-    Option("gold_rate", 0.0, "hidden gold items for each item of work, such as 0.1", at_least=0, at_most=1),
-    Option("fillers_per_sitting", 0, "fillers mixed into every sitting", at_least=0, at_most=100),
-    # Removing low-quality work; a rule whose value is 0 is off
-    Option(
-        "revoke", "propose", "what a rule that is met does: propose to a person, or act", choices=("propose", "act")
-    ),
-    Option("revoke_after", 20, "answers that a rule needs before it judges anybody"),
-    Option(
-        "revoke_invalid_share",
-        0.0,
-        "more than this share of a worker's answers was found invalid",
-        at_least=0,
-        at_most=1,
-    ),
-    Option(
-        "revoke_invalid_share_of_judged",
-        0.0,
-        "more than this share of a worker's answers that others judged was found invalid",
-        at_least=0,
-        at_most=1,
-    ),
-    Option(
-        "revoke_filler_accuracy", 0.0, "less than this share of a worker's fillers was right", at_least=0, at_most=1
-    ),
-    Option(
-        "revoke_gold_accuracy", 0.0, "less than this share of a worker's hidden gold was right", at_least=0, at_most=1
-    ),
-    Option(
-        "work_of_revoked", "keep", "what a rule that acts does with finished work", choices=("keep", "hold", "exclude")
-    ),
-    # Who may take what is collected again after an exclusion; 0 lets anybody
-    Option(
-        "recollect_above_accuracy",
-        0.0,
-        "items that are collected again go to people with more than this share of their fillers right",
-        at_least=0,
-        at_most=1,
-    ),
-    Option("recollect_above_fillers", 0, "... who answered more than so many scored fillers", at_least=0),
-    Option("recollect_max_share", 0.0, "... and did at most this share of the study's items", at_least=0, at_most=1),
-    # Pay, and what is recorded
-    Option("pay_per_sitting", 0.0, "what one sitting pays", at_least=0, at_most=1000),
-    Option("currency", "USD", "of the pay", choices=("USD", "EUR", "GBP", "CHF", "KRW", "JPY", "CAD", "AUD")),
-    Option("signs", "on", "whether pasting, leaving the window and composition time are recorded", choices=SWITCH),
-)
-
-
 @dataclass(frozen=True)
 class Item:
     """What an import makes of a row. ref: the row's own id. gold: a known answer of the first stage, or None."""
@@ -415,6 +312,20 @@ class Item:
     ref: str
     payload: dict[str, Any]
     gold: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Adjudication:
+    """What one person may decide in the end, where people differ.
+
+    choices: what may be decided; a decision is stored as the text of its value.
+    contested: labels of what came to no agreement, and waits for a decision.
+    decide: (what the answers came to, the value) -> what the item comes to with it.
+    """
+
+    choices: tuple[Choice, ...]
+    contested: tuple[str, ...]
+    decide: Callable[["Settle | Drop | Unresolved", str], Settle]
 
 
 Cuts = tuple[float, float]  # a worker's thresholds: contradiction, entailment
@@ -472,6 +383,9 @@ class Protocol:
     heading: Callable[[Payload], str] | None = None
     part: Callable[[Payload], str] | None = None
     release: Release | None = None
+    adjudication: Adjudication | None = None
+    # What gold is called in charts, in their order, where that is not what the first stage's people choose.
+    labels: tuple[str, ...] = ()
     half: Callable[[Payload], int | None] | None = None
     # Whether everybody gets the items of a sitting, or of a test, in an order of their own.
     shuffled: bool = False
@@ -487,6 +401,13 @@ class Protocol:
     @property
     def collects_sentences(self) -> bool:
         return any(stage.sentences for stage in self.stages)
+
+    def step(self, payload: Payload, answers: Sequence[Counted], options: Options, ruling: str = "") -> Step:
+        """What the item needs next. ruling: what a person decided about it, or ""."""
+        step = self.next_step(payload, answers, options)
+        if not ruling or self.adjudication is None or isinstance(step, Collect):
+            return step
+        return self.adjudication.decide(step, ruling)
 
     def stage(self, name: str) -> Stage:
         """Raises KeyError for a name this protocol does not have."""

@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotation import qualification, way_in
+from annotation import looks, qualification, way_in
 from annotation.errors import IllegalMove, LostRace
 from annotation.models import Annotation, Attempt, Enrolment, Item, Qualification, Study
 from annotation.views.forms import ConsoleForm
@@ -149,7 +149,7 @@ def review(request: HttpRequest, study: Study) -> HttpResponse:
         "waiting": way_in.waiting(study).count(),
         "form": form,
         "said": said,
-        "answer_template": f"annotation/items/{study.protocol_slug}.html",
+        "answer_template": looks.item_templates(study.protocol_slug),
     }
     return show(request, study, "annotation/console/review.html", context, status=status)
 

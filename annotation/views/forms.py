@@ -126,6 +126,7 @@ class ExportForm(ConsoleForm):
             ("export_annotations", "Annotations: one row per answer"),
         ],
         label="What",
+        help_text="Once it is made, you can also download it as an archive with a password.",
     )
     full = forms.BooleanField(
         required=False, label="With provenance", help_text="Gold only: adds how each item was decided."

@@ -1,17 +1,23 @@
 """Pages of researchers: importing and exporting in the background, and what came of it."""
 
+import shutil
+import tempfile
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
 from pathlib import Path
+from typing import IO
 
 from django.core.files.uploadedfile import UploadedFile
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
+from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_POST
 
-from annotation import jobs
+from annotation import archives, jobs
+from annotation.errors import Refusal
 from annotation.models import Job, Study
 from annotation.views.forms import ExportForm, ImportForm
 from annotation.views.pages import for_researchers, for_team, person, show
@@ -116,11 +122,37 @@ def job(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
 @require_GET
 def download(request: HttpRequest, study: Study, pk: int) -> FileResponse:
     """The file an export made, straight from the storage."""
+    file, name = _made(study, pk)
+    return FileResponse(file, as_attachment=True, filename=name)
+
+
+@sensitive_post_parameters("password")
+@for_team
+@require_POST
+def encrypted(request: HttpRequest, study: Study, pk: int) -> HttpResponseBase:
+    """The same file in an archive that opens with the posted password. It is made here and now, in a file that has no
+    name, so that the password is nowhere but in this request.
+    """
+    try:
+        password = archives.read_password(request.POST.get("password", ""))
+    except Refusal as refusal:
+        found = get_object_or_404(study.jobs.select_related("asked_by"), pk=pk)
+        context = {"shown": Shown.of(found, timezone.now()), "said": refusal.sentence}
+        return show(request, study, JOB, context, status=refusal.status)
+    file, name = _made(study, pk)
+    made = tempfile.TemporaryFile()  # noqa: SIM115  # the response closes it
+    with file, archives.encrypted(made, name, password) as inside:
+        shutil.copyfileobj(file, inside, 1 << 20)
+    made.seek(0)
+    return FileResponse(made, as_attachment=True, filename=f"{name.removesuffix('.jsonl')}.zip")
+
+
+def _made(study: Study, pk: int) -> tuple[IO[bytes], str]:
+    """The file of a job, and its name. Raises Http404."""
     found = get_object_or_404(study.jobs, pk=pk)
     if not Shown.of(found, timezone.now()).has_file:
         raise Http404
     try:
-        file = found.file.open("rb")
+        return found.file.open("rb"), Path(str(found.file.name)).name
     except FileNotFoundError:
         raise Http404("This file is no longer kept. Ask for the export again.") from None
-    return FileResponse(file, as_attachment=True, filename=Path(str(found.file.name)).name)

@@ -5,7 +5,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation import qualification, revocation, way_in
+from annotation import looks, qualification, revocation, way_in
 from annotation.errors import Refusal
 from annotation.models import Enrolment, Qualification, Worker
 from annotation.views.work import beyond_scopes, for_worker, onward, show_home, start
@@ -50,7 +50,7 @@ def instructions(request: HttpRequest, token: str, worker: Worker, slug: str, st
         "token": token,
         "study": enrolment.study,
         "stage": enrolment.study.protocol.stage(stage),
-        "instructions": f"annotation/instructions/{enrolment.study.protocol_slug}/{stage}.html",
+        "instructions": looks.instructions_templates(enrolment.study.protocol_slug, stage),
         "practice": way_in.practice_left(worker, enrolment.study).count(),
         "questions": qualification.questions(enrolment.study).count(),
     }

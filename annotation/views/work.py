@@ -14,7 +14,19 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotation import fitting, leasing, links, qualification, queries, screen, signs, submission, way_in, wordings
+from annotation import (
+    fitting,
+    leasing,
+    links,
+    looks,
+    qualification,
+    queries,
+    screen,
+    signs,
+    submission,
+    way_in,
+    wordings,
+)
 from annotation.errors import Closed, Invalid, NotHere, Refusal
 from annotation.forms import AnswerForm, read_fields, storable
 from annotation.links import Scope
@@ -311,7 +323,12 @@ def instructions(request: HttpRequest, token: str, worker: Worker, pk: int) -> H
     sitting, _ = _open(worker, pk)
     if scope_of(request) and sitting.state in CLOSED:
         return onward(request, "annotation:done", token, pk)
-    context = {"token": token, "sitting": sitting, "instructions": _instructions(sitting)}
+    context = {
+        "token": token,
+        "sitting": sitting,
+        "stage": _stage(sitting),
+        "instructions": _instructions(sitting),
+    }
     return render(request, "annotation/work/instructions.html", context)
 
 
@@ -434,8 +451,8 @@ def _page(
         "study": sitting.study,
         "stage": stage,
         "assignment": assignment,
-        "payload": {**assignment.item.payload, **(stage.shows or {})},
-        "item_template": f"annotation/items/{sitting.study.protocol_slug}.html",
+        "payload": {**fitting.seen(stage, assignment), **(stage.shows or {})},
+        "item_template": looks.item_templates(sitting.study.protocol_slug),
         "instructions": _instructions(sitting),
         "number": number,
         "total": len(assignments),
@@ -458,8 +475,8 @@ def _signs(assignment: Assignment, stage: Stage) -> list[tuple[str, int]]:
     return [(name, assignment.signs.get(name, 0)) for name in names]
 
 
-def _instructions(sitting: Sitting) -> str:
-    return f"annotation/instructions/{sitting.study.protocol_slug}/{sitting.stage}.html"
+def _instructions(sitting: Sitting) -> list[str]:
+    return looks.instructions_templates(sitting.study.protocol_slug, sitting.stage)
 
 
 def _minutes_left(sitting: Sitting) -> int:

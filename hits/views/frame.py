@@ -16,7 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
-from annotation import screen
+from annotation import looks, screen
 from annotation.errors import Refusal
 from annotation.models import Item
 from annotation.throttling import PerVisitor
@@ -72,15 +72,15 @@ def _preview(request: HttpRequest, hit: Hit) -> HttpResponse:
         return framed(render(request, "hits/frame/preview.html", {"study": study, "batch": batch}))
     stage = study.protocol.stage(batch.stage)
     example = study.items.filter(role=Item.Role.PRACTICE).order_by("pk").first()
-    if example:
-        stage = stage.fitted(example.payload)
+    payload = stage.arranged(example.payload, example.pk) if example else {}
     context = {
         "study": study,
         "batch": batch,
-        "stage": stage,
+        "stage": (stage := stage.fitted(payload) if example else stage),
         "example": example,
-        "item_template": f"annotation/items/{study.protocol_slug}.html",
-        "instructions": f"annotation/instructions/{study.protocol_slug}/{batch.stage}.html",
+        "payload": payload,
+        "item_template": looks.item_templates(study.protocol_slug),
+        "instructions": looks.instructions_templates(study.protocol_slug, batch.stage),
         "steps": screen.steps(stage, {}, []) if not stage.judges else [],
     }
     return framed(render(request, "hits/frame/preview.html", context))

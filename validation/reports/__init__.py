@@ -5,7 +5,7 @@ from datetime import datetime
 
 from annotation.models import Study
 from validation import labelling
-from validation.reports import creak, crepe, nope
+from validation.reports import acceptability, creak, crepe, nope, rubric, synqa2
 from validation.reports.parts import NoReport, Report
 
 Progress = Callable[[int, int], None]
@@ -13,6 +13,9 @@ KINDS: dict[str, Callable[[Study, Progress], Report]] = {
     "crepe": crepe.report,
     "nope": nope.report,
     "creak": creak.report,
+    "synqa2": synqa2.report,
+    "acceptability": acceptability.report,
+    "rubric": rubric.report,
 }
 
 

@@ -5,6 +5,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET
 
+from annotation import looks
 from annotation.models import Study
 from annotation.views.downloads import table
 from annotation.views.figures import figure
@@ -52,7 +53,7 @@ def items(request: HttpRequest, study: Study) -> HttpResponseBase:
 @require_GET
 def evidence(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     item = get_object_or_404(study.items.select_related("resolution"), pk=pk)
-    template = f"annotation/items/{study.protocol_slug}.html"
+    template = looks.item_templates(study.protocol_slug)
     context = {"evidence": evidence_of(study, item), "item_template": template, "payload": item.payload}
     return show(request, study, "validation/evidence.html", context)
 

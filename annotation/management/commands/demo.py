@@ -36,6 +36,8 @@ MADE = (
     "secret",
     "password",
 )
+# Studies, one of each protocol, with a report and a door for every role.
+OPEN = ("crepe", "nope", "creak", *demo.RATED)
 
 
 class Command(console.Command):
@@ -71,7 +73,7 @@ class Command(console.Command):
             _wait(children, "web server", lambda: _answers(f"{settings.SITE_URL}/healthz"))
             probe = jobs.ask(Study.objects.get(slug="crepe"), "export_gold", by=_researcher(), at=timezone.now())
             _wait(children, "Celery worker", lambda: Job.objects.get(pk=probe.pk).state == Job.State.DONE)
-            for study in Study.objects.filter(slug__in=["crepe", "nope", "creak"]).exclude(jobs__kind="report"):
+            for study in Study.objects.filter(slug__in=OPEN).exclude(jobs__kind="report"):
                 jobs.ask(study, "report", by=_researcher(), at=timezone.now())
             if not _told_all("batches", "crepe"):
                 self._say("Publishing ten sittings on the marketplace")
@@ -88,13 +90,13 @@ class Command(console.Command):
 
     def _print_doors(self) -> None:
         now, doors = timezone.now(), {}
-        for study in Study.objects.filter(slug__in=["crepe", "nope", "creak"]).order_by("slug"):
+        for study in Study.objects.filter(slug__in=OPEN).order_by("pk"):
             for stage in study.protocol.stages:
                 worker = qualification.add_worker(study, f"demo-{stage.role}", [stage.name], by=demo.BY, at=now)
-                doors[stage.role] = links.personal_link(worker, at=now)
+                doors[stage.role] = links.personal_link(worker, at=now)  # one person, in every study with this role
         password = (settings.VAR_DIR / "password").read_text()
         self.stdout.write(f"\nTouchstone is running at {settings.SITE_URL}\n")
-        self.stdout.write(f"  researcher   log in as {demo.NAME!r} with password {password!r}")
+        self.stdout.write(f"  {'researcher':<12} log in as {demo.NAME!r} with password {password!r}")
         for role, link in doors.items():
             self.stdout.write(f"  {role:<12} {link}")
         self._print_marketplace()
@@ -104,10 +106,8 @@ class Command(console.Command):
     def _print_marketplace(self) -> None:
         """Its commands, and not its modules: the marketplace stands alone."""
         keys, person = (_told(*command) for command in (("requester", "demo"), ("marketplace_worker", "demo")))
-        self.stdout.write(f"\n  marketplace  a worker's page: {person['link']}")
-        self.stdout.write(
-            f"               boto3 at {keys['endpoint']} with {keys['access_key']} / {keys['secret_key']}"
-        )
+        self.stdout.write(f"\n  {'marketplace':<12} a worker's page: {person['link']}")
+        self.stdout.write(f"{'':<14} boto3 at {keys['endpoint']} with {keys['access_key']} / {keys['secret_key']}")
 
 
 def _told_all(*command: str) -> list[dict[str, Any]]:

@@ -1,8 +1,8 @@
-"""Gold as JSONL: `manage.py export_gold SLUG [--out FILE] [--full] [--keep-unresolved] [--split train] ...`."""
+"""Gold as JSONL: `manage.py export_gold SLUG [--out FILE] [--full] [--split train] [--encrypt] ...`."""
 
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from annotation import console
@@ -31,12 +31,36 @@ class Command(console.Command):
             "--with-labels", action="store_true", help="also of a split that is published without them, such as test"
         )
 
-    def handle(self, *, slug: str, out: str, full: bool, keep_unresolved: bool, **more: Any) -> None:
+        parser.add_argument(
+            "--encrypt", action="store_true", help="write an archive that opens with a password, which is asked for"
+        )
+        parser.add_argument(
+            "--password-file", metavar="FILE", help="with --encrypt: take the password from its first line (- reads it)"
+        )
+
+    def handle(
+        self,
+        *,
+        slug: str,
+        out: str,
+        full: bool,
+        keep_unresolved: bool,
+        encrypt: bool,
+        password_file: str | None,
+        **more: Any,
+    ) -> None:
+        if encrypt and out == "-":
+            raise CommandError("An archive is a file: name one with --out FILE.zip.")
+        if password_file is not None and not encrypt:
+            raise CommandError("A password is for an archive: give --encrypt as well.")
         study, wanted = console.find_study(slug), Wanted(more["split"], more["mode"], more["with_labels"])
+        password = console.ask_password(password_file) if encrypt else b""
         labelling.refresh(study, at=timezone.now())
         total = resolutions(study, keep_unresolved=keep_unresolved).count()
         rows = (full_gold_rows if full else gold_rows)(study, keep_unresolved=keep_unresolved, wanted=wanted)
-        with self.writing(out) as write, console.Progress("exporting", total) as progress:
+        name = f"{study.slug}-gold.jsonl"
+        writing = self.writing_encrypted(out, name, password) if encrypt else self.writing(out)
+        with writing as write, console.Progress("exporting", total) as progress:
             write_lines(rows, write, progress)
         if study.declared_at:  # the rows have exactly the paper's keys, so the rules are named beside them
             self.stderr.write(
