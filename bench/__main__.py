@@ -1,4 +1,4 @@
-"""`python -m bench [throughput queue files numbers people slider prepare market hits start]`: measure, and print tables for bench/RESULTS.md."""
+"""`python -m bench [throughput queue files numbers people slider artefacts prepare market hits start]`: measure, and print tables for bench/RESULTS.md."""
 
 import argparse
 import os
@@ -6,7 +6,19 @@ import platform
 import sys
 from datetime import UTC, datetime
 
-SECTIONS = ("throughput", "queue", "files", "numbers", "people", "slider", "prepare", "market", "hits", "start")
+SECTIONS = (
+    "throughput",
+    "queue",
+    "files",
+    "numbers",
+    "people",
+    "slider",
+    "artefacts",
+    "prepare",
+    "market",
+    "hits",
+    "start",
+)
 
 
 def main() -> None:
@@ -22,11 +34,11 @@ def main() -> None:
         os.environ |= {"DATABASE_URL": url, "SECRET_KEY": "bench-" + "x" * 50, "LOG_LEVEL": "WARNING"}
         os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings.base"
         _prepare()
-        from bench import files, hits, market, numbers, people, prepare, queue, slider, start, throughput
+        from bench import artefacts, files, hits, market, numbers, people, prepare, queue, slider, start, throughput
 
         if "throughput" in wanted:
             throughput.measure(arguments.items)
-        for module in (queue, files, numbers, people, slider, prepare, market, hits, start):
+        for module in (queue, files, numbers, people, slider, artefacts, prepare, market, hits, start):
             if module.__name__.removeprefix("bench.") in wanted:
                 module.measure()
 

@@ -6,10 +6,10 @@ exceeds the bound for as many features as were looked at is shown. Source: Gardn
 On Finding and Removing Artifacts in Language Data", section 4.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, count
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -82,12 +82,9 @@ class Corpus:
         return " ".join(self.words[code - 1] for code in pair if code)
 
 
-class _Numbers(dict[str, int]):
+def _numbers() -> defaultdict[str, int]:
     """A number for each new key, in order."""
-
-    def __missing__(self, key: str) -> int:
-        self[key] = number = len(self)
-        return number
+    return defaultdict(count().__next__)
 
 
 BORDER = "\x00"  # between texts; no database takes one inside
@@ -95,17 +92,18 @@ BORDER = "\x00"  # between texts; no database takes one inside
 
 def read(texts: Sequence[str]) -> Corpus:
     """The lower-cased words of texts. All are cut at blanks at once, and each distinct piece is looked at once."""
-    pieces, words = _Numbers({BORDER: 0}), _Numbers()
-    cut = f" {BORDER} ".join(texts).lower().split()
+    pieces, words = _numbers(), _numbers()
+    border = pieces[BORDER]
+    cut = f" {BORDER} ".join(texts).lower().replace(".", " ").replace(",", " ").split()  # most marks there are
     raw = np.fromiter(map(pieces.__getitem__, cut), np.int64, len(cut))
-    inside = [[words[word] for word in WORD.findall(piece)] for piece in pieces]
+    inside = [(words[p],) if p.isalnum() else tuple(words[w] for w in WORD.findall(p)) for p in pieces]
     counts = np.array([len(found) for found in inside], np.int64)
     flat = np.fromiter(chain.from_iterable(inside), np.int64)
     many = counts[raw]
     # The n-th word of a piece lies n places after the piece's first one.
     nth = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
     codes = flat[np.repeat((np.cumsum(counts) - counts)[raw], many) + nth]
-    return Corpus(list(words), codes, np.repeat(np.cumsum(raw == 0), many), len(texts))
+    return Corpus(list(words), codes, np.repeat(np.cumsum(raw == border), many), len(texts))
 
 
 # --- Artefacts ----------------------------------------------------------------------------------------
@@ -114,7 +112,7 @@ def read(texts: Sequence[str]) -> Corpus:
 def measure(corpus: Corpus, labels: Sequence[str]) -> Meter:
     """labels: of each text, in the same order."""
     totals, order = Counter(labels), sorted(set(labels))
-    of = _Numbers({label: n for n, label in enumerate(order)})
+    of = {label: n for n, label in enumerate(order)}
     label = np.fromiter(map(of.__getitem__, labels), np.int64)
     many = max(len(corpus.words), 1)
     once = _distinct(corpus.texts * many + corpus.codes)  # a word counts once in a text
