@@ -57,9 +57,11 @@ def page(url):
 def test_the_demo_runs_opens_its_doors_keeps_its_data_and_stops(tmp_path, port):
     with demo(tmp_path, port) as process:
         said = read_until(process, "Ctrl-C stops it")
-        generator, validator, rater = re.findall(rf"http://127.0.0.1:{port}/w/\S+", said)
+        writer, reviewer, *_, generator, validator, rater = re.findall(rf"http://127.0.0.1:{port}/w/\S+", said)
         market = re.search(rf"http://127.0.0.1:{port}/marketplace/enter/\S+", said).group()
         assert "Find work" in page(market)
+        assert "Write claims" in page(writer)
+        assert "Review claims" in page(reviewer)
         assert "Find false assumptions" in page(generator)
         assert "Judge two annotations" in page(validator)
         assert "Rate statements" in page(rater)

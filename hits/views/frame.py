@@ -79,6 +79,7 @@ def _preview(request: HttpRequest, hit: Hit) -> HttpResponse:
         "batch": batch,
         "stage": stage,
         "example": example,
+        "payload": example.payload if example else {},
         "item_template": f"annotation/items/{study.protocol_slug}.html",
         "instructions": f"annotation/instructions/{study.protocol_slug}/{batch.stage}.html",
         "steps": screen.steps(stage, {}, []) if not stage.judges else [],
