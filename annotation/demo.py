@@ -128,9 +128,9 @@ def _writers(researcher: User, at: datetime) -> None:
     study.enrolment_open = True
     study.save(update_fields=["enrolment_open"])
     study.team.add(researcher)
-    began, pace, done = at - timedelta(days=DAYS - 1), timedelta(minutes=65), 0
+    began, pace, done = at - timedelta(days=DAYS - 1), timedelta(minutes=80), 0
     later = [stage.name for stage in study.protocol.stages[1:]]
-    for stages, until in ((["write"], 30), (later, 96), (["write"], 100)):
+    for stages, until in ((["write"], 24), (later, 78), (["write"], 82)):
         clock = partial(_moment, began, pace, done)
         done += simulation.simulate(
             study, workers=12, accuracy=0.9, seed=4, stages=stages, limit=until - done, clock=clock

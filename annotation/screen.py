@@ -124,6 +124,11 @@ def _step(number: int, question: Question, fields: Fields, problems: Sequence[Pr
     )
 
 
+def _cell(name: str, column: Question, fields: Fields, problems: Sequence[Problem]) -> Cell:
+    buttons = [Button(c.value, c.label, c.key, c.value == fields.get(name)) for c in column.choices]
+    return Cell(name, column, buttons, [p for p in problems if p.field == name])
+
+
 def _differences(question: Question, fields: Fields) -> tuple[Sequence[Run], Sequence[Run]]:
     """The text before and the present one, each with what the other has not marked."""
     now = fields.get(question.name, question.prefill)
@@ -137,11 +142,6 @@ def differences(stage: Stage, fields: Fields) -> dict[str, list[list[list[object
         for q in stage.questions
         if q.against
     }
-
-
-def _cell(name: str, column: Question, fields: Fields, problems: Sequence[Problem]) -> Cell:
-    buttons = [Button(c.value, c.label, c.key, c.value == fields.get(name)) for c in column.choices]
-    return Cell(name, column, buttons, [p for p in problems if p.field == name])
 
 
 def _stands(scale: Scale, name: str, fields: Fields) -> tuple[str, str]:

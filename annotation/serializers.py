@@ -21,7 +21,12 @@ REFUSED = {
     "code": "nothing_left",
     "detail": "There is nothing left for you to do here right now.",
 }
-ANSWERS = "By stage. CREPE, generate: `label`, `reason`, `pairs`. CREPE, validate: `valid`, one of A, B, neither."
+ANSWERS = (
+    "By stage. CREPE, generate: `label`, `reason`, `pairs`. CREPE, validate: `valid`, one of A, B, neither. "
+    "CREAK, write: `entity`, `true`, `false`, each with `claim`, `explanation`, `certainty`. CREAK, review: `true`, "
+    "`false`, each with `decision`, `claim` or `reason`. CREAK, relabel: `label`. CREAK, contrast: `claim` and "
+    "`explanation`."
+)
 
 
 class TokenScheme(OpenApiAuthenticationExtension):

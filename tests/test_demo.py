@@ -20,6 +20,10 @@ ROOT = Path(__file__).parents[1]
 DOORS = {
     "generator": "Find false assumptions",
     "validator": "Judge two annotations",
+    "writer": "Write claims",
+    "reviewer": "Review claims",
+    "judge": "True or false?",
+    "editor": "Flip claims",
     "rater": "Rate statements Rate answers Rate outputs",
     "verifier": "Verify pairs of questions",
 }

@@ -54,10 +54,10 @@ class Question:
     parts: for groups of texts, (input name, label) of each text.
     at_most: of `parts`, how many such groups, each with its number; 0 is one group without a number.
     scale: of a slider.
-    prefill: what the field holds before anything was written in it.
-    against: the text that what is written here is shown beside, the changed words marked.
     columns: of a row in a grid (kind "grid"), the choices asked in it; their inputs are named ROW.COLUMN. about: what
         the row is about, (label, text) of each text.
+    prefill: what the field holds before anything was written in it.
+    against: the text that what is written here is shown beside, the changed words marked.
     """
 
     name: str
@@ -69,6 +69,8 @@ class Question:
     parts: tuple[tuple[str, str], ...] = ()
     at_most: int = 0
     scale: Scale | None = None
+    columns: "tuple[Question, ...]" = ()
+    about: tuple[tuple[str, str], ...] = ()
     prefill: str = ""
     against: str = ""
 
@@ -79,9 +81,6 @@ class Question:
             return []
         names = [f"{self.name}.{i}" for i in range(self.at_most)] or [self.name]
         return [[(f"{name}.{part}", part, label) for part, label in self.parts] for name in names]
-
-    columns: "tuple[Question, ...]" = ()
-    about: tuple[tuple[str, str], ...] = ()
 
     def unchosen(self, fields: Fields) -> "list[Problem]":
         """A blocking problem for every choice here that has no answer."""
@@ -210,7 +209,7 @@ class Stage:
     @property
     def is_wide(self) -> bool:
         """Whether its questions need the whole width, under the item instead of beside it."""
-        return self.stacked or any(q.scale or q.columns for q in self.questions)
+        return any(q.scale or q.columns for q in self.questions)
 
     def texts(self, answer: Answer) -> list[str]:
         """What a person composed in this answer."""
@@ -380,12 +379,12 @@ class Protocol:
     defaults: Mapping[str, int | float | str] = field(default_factory=dict)
     fit: "Callable[[Options], Protocol] | None" = None
     labelling: Labelling | None = None
-    heading: Callable[[Payload], str] | None = None
-    part: Callable[[Payload], str] | None = None
-    release: Release | None = None
     adjudication: Adjudication | None = None
     # What gold is called in charts, in their order, where that is not what the first stage's people choose.
     labels: tuple[str, ...] = ()
+    heading: Callable[[Payload], str] | None = None
+    part: Callable[[Payload], str] | None = None
+    release: Release | None = None
     half: Callable[[Payload], int | None] | None = None
     # Whether everybody gets the items of a sitting, or of a test, in an order of their own.
     shuffled: bool = False
@@ -398,16 +397,16 @@ class Protocol:
         """The protocol as a study with these options asks it."""
         return self.fit(options) if self.fit else self
 
-    @property
-    def collects_sentences(self) -> bool:
-        return any(stage.sentences for stage in self.stages)
-
     def step(self, payload: Payload, answers: Sequence[Counted], options: Options, ruling: str = "") -> Step:
         """What the item needs next. ruling: what a person decided about it, or ""."""
         step = self.next_step(payload, answers, options)
         if not ruling or self.adjudication is None or isinstance(step, Collect):
             return step
         return self.adjudication.decide(step, ruling)
+
+    @property
+    def collects_sentences(self) -> bool:
+        return any(stage.sentences for stage in self.stages)
 
     def stage(self, name: str) -> Stage:
         """Raises KeyError for a name this protocol does not have."""

@@ -146,6 +146,8 @@ def read_splits(text: str) -> list[str]:
 def read_row(row: Mapping[str, Any], role: str = "work") -> Item:
     """`id`, `split`, `entities` of `entity`, `en_wiki_pageid`, maybe `description` and `keywords`; more is `meta`."""
     ref, split, given = read_ref(row.get("id")), row.get("split"), row.get("entities")
+    if role not in ("work", "practice"):
+        raise BadRow(f"what people write about entities has no known answer, so this cannot be a {role} item")
     if split not in SPLITS:
         raise BadRow(f"'split' must be one of {', '.join(SPLITS)}; it was {split!r}")
     if not isinstance(given, list) or not FEWEST_ENTITIES <= len(given) <= MOST_ENTITIES:

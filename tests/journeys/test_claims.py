@@ -7,7 +7,8 @@ from playwright.sync_api import expect
 
 from annotation import links
 from annotation.models import Annotation, Study
-from tests.claims import hand_in, make_claim_study, make_claim_worker, reviewed, take, write
+from tests.claims import hand_in, make_claim_study, make_claim_worker, reviewed, take, write, written
+from tests.people import PASSWORD, make_researcher
 from validation.models import Resolution
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -215,3 +216,32 @@ def test_claims_are_written_and_reviewed_without_script(new_page):
         page.get_by_role("button", name="Submit").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Thank you. Your answer is in")
     assert Resolution.objects.get(study=Study.objects.get()).label == "both"
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["1280", "390"])
+def test_a_researcher_watches_what_gives_labels_away_and_exports_a_split(new_page, axe, screenshots, size):
+    study = make_claim_study(items_per_sitting=6, reviewed_splits="")
+    ann = make_claim_worker(study, "ann")
+    sitting = take(study, ann)
+    hand_in(sitting, *(written(n, false=f"Nobody ever sees Paris {n} again, {n} times.") for n in range(1, 7)))
+    make_researcher(study)
+    page = new_page(viewport=size, reduced_motion="reduce")
+    page.goto("/accounts/login/?next=/studies/creak/")
+    page.get_by_label("Login", exact=True).fill("maria")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    expect(page.locator("#artefacts svg")).to_be_visible()
+    expect(page.locator("#diversity svg")).to_be_visible()
+    expect(page.locator("[hx-trigger=load]")).to_have_count(0)
+    page.locator("#artefacts-why-summary").click()
+    expect(page.locator("#artefacts")).to_contain_text("12 claims as written: 6 false, 6 true.")
+    axe(page)
+    fits(page, size)
+    picture(page, screenshots / f"creak-study-{size['width']}.png")
+    page.goto("/studies/creak/data/")
+    page.get_by_label("Split").select_option("train")
+    axe(page)
+    fits(page, size)
+    page.get_by_role("button", name="Export").click()
+    page.wait_for_url("**/data/*/")
+    assert study.jobs.get().options["split"] == "train"

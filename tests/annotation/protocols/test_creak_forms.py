@@ -252,6 +252,12 @@ def test_a_row_keeps_its_entities_and_page_ids_as_text():
     }
 
 
+@pytest.mark.parametrize("role", ["gold", "filler", "qualification"])
+def test_nobody_knows_the_answer_to_a_set_of_entities(role):
+    with pytest.raises(BadRow, match=f"has no known answer, so this cannot be a {role} item"):
+        CREAK.read_row(item(1), role)
+
+
 PLAIN = {"entity": "Paris", "en_wiki_pageid": "1"}
 
 

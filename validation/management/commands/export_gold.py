@@ -1,4 +1,4 @@
-"""Gold as JSONL: `manage.py export_gold SLUG [--out FILE] [--full] [--split train] [--encrypt] ...`."""
+"""Gold as JSONL: `manage.py export_gold SLUG [--out FILE] [--full] [--keep-unresolved] [--split train] [--encrypt]`."""
 
 from typing import Any
 
