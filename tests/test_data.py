@@ -57,7 +57,6 @@ def test_every_row_of_the_slider_study_is_taken(name, role, rows):
     assert f"`{name}`" in (DATA / "README.md").read_text()
 
 
-<<<<<<< HEAD
 RATED = {
     "synqa2_pairs.jsonl": ("synqa2", 53, 53),
     "acceptability_answers.jsonl": ("acceptability", 80, 80),
@@ -75,7 +74,8 @@ def test_every_row_to_verify_or_rate_is_taken_and_names_its_source(name, protoco
     assert study.items.exclude(gold=None).count() == known
     assert [i.ref for i in study.items.all() if "source" not in i.payload["meta"]] == []
     assert f"`{name}`" in (DATA / "README.md").read_text()
-=======
+
+
 @pytest.mark.django_db
 def test_every_set_of_entities_is_taken_no_entity_is_in_two_splits_and_the_readme_names_the_licence():
     study = create_study("creak", "creak", by="test", at=datetime(2026, 11, 2, tzinfo=UTC))
@@ -89,4 +89,3 @@ def test_every_set_of_entities_is_taken_no_entity_is_in_two_splits_and_the_readm
     assert len(set(names)) == len(names) == 200
     told = next(line for line in (DATA / "README.md").read_text().splitlines() if "`creak_sets.jsonl`" in line)
     assert ["CREAK" in told, "CC BY-SA 4.0" in told, "under the same licence" in told] == [True] * 3
->>>>>>> creak

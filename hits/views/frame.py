@@ -78,15 +78,9 @@ def _preview(request: HttpRequest, hit: Hit) -> HttpResponse:
         "batch": batch,
         "stage": (stage := stage.fitted(payload) if example else stage),
         "example": example,
-<<<<<<< HEAD
         "payload": payload,
         "item_template": looks.item_templates(study.protocol_slug),
         "instructions": looks.instructions_templates(study.protocol_slug, batch.stage),
-=======
-        "payload": example.payload if example else {},
-        "item_template": f"annotation/items/{study.protocol_slug}.html",
-        "instructions": f"annotation/instructions/{study.protocol_slug}/{batch.stage}.html",
->>>>>>> creak
         "steps": screen.steps(stage, {}, []) if not stage.judges else [],
     }
     return framed(render(request, "hits/frame/preview.html", context))

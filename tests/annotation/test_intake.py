@@ -58,7 +58,10 @@ def test_a_study_keeps_the_protocol_and_options_it_was_made_under():
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"protocol": "crape"}, "There is no protocol crape. Known: crepe, nope, creak, synqa2, acceptability, rubric."),
+        (
+            {"protocol": "crape"},
+            "There is no protocol crape. Known: crepe, nope, creak, synqa2, acceptability, rubric.",
+        ),
         (
             {"options": {"lease": 3}},
             f"Unknown setting 'lease'. CREPE knows: {', '.join(sorted(CREPE.known_options))}.",
