@@ -1,4 +1,4 @@
-"""What docs/architecture.md says it takes to add a protocol is true: its diff applies, and what it brings works."""
+"""What README.md says it takes to add a protocol is true: its diff applies, and what it brings works."""
 
 import os
 import re
@@ -22,7 +22,7 @@ def copy(tmp_path):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("manage.py", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path / name)
-    (found,) = re.findall(r"```diff\n(.*?)```", (ROOT / "docs/architecture.md").read_text(), re.DOTALL)
+    (found,) = re.findall(r"```diff\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     git = shutil.which("git") or lacking("needs git to apply a diff")
     outside = {**os.environ, "GIT_CEILING_DIRECTORIES": str(tmp_path.parent)}
     subprocess.run([git, "apply", "-"], cwd=tmp_path, input=found, text=True, check=True, env=outside)
