@@ -48,22 +48,27 @@ def checks() -> Iterator[str]:
 
 def tests(arguments: Sequence[str], up: ExitStack, missing: Sequence[system.Program]) -> Iterator[str]:
     """The names of the runs that failed, which go side by side. `up` keeps the servers up until all have ended."""
-    if system.REDIS not in missing:
-        os.environ["TEST_REDIS_URL"] = up.enter_context(services.redis_server())
+
+    def redis() -> dict[str, str]:
+        """One for each run: some tests empty it."""
+        return {} if system.REDIS in missing else {"TEST_REDIS_URL": up.enter_context(services.redis_server())}
+
+    os.environ |= redis()
     if system.POSTGRES in missing:
         codes = {"tests on SQLite": run(*PYTEST, *arguments)}
     else:
-        theirs = {"DATABASE_URL": up.enter_context(services.postgres())}
-        if system.REDIS not in missing:
-            theirs["TEST_REDIS_URL"] = up.enter_context(services.redis_server())
-        marked = "database and not sqlite and not journey"
+        postgres, marked = up.enter_context(services.postgres()), "database and not sqlite and not journey"
         beside = {
-            "journeys": Beside(*PYTEST, "-m", "journey", *arguments),
-            "tests on PostgreSQL": Beside(*PYTEST, "-m", marked, *arguments, **theirs),
+            "journeys": Beside("-m", "journey", *arguments, **redis()),
+            "tests on PostgreSQL": Beside("-m", marked, *arguments, DATABASE_URL=postgres, **redis()),
         }
+        usual = ["-m", "not postgres and not journey"]
+        if not arguments:  # these take as long as all others
+            beside["tests of annotation on SQLite"] = Beside(*usual, "tests/annotation", **redis())
+            usual.append("--ignore=tests/annotation")
         for each in beside.values():
             up.enter_context(each)
-        codes = {"tests on SQLite": run(*PYTEST, "-m", "not postgres and not journey", *arguments)}
+        codes = {"tests on SQLite": run(*PYTEST, *usual, *arguments)}
         codes |= {name: each.wait() for name, each in beside.items()}
     for name, code in codes.items():
         if code and not (code == NOTHING_COLLECTED and arguments):
@@ -71,10 +76,10 @@ def tests(arguments: Sequence[str], up: ExitStack, missing: Sequence[system.Prog
 
 
 class Beside:
-    """A Python that runs while another does; what it says is kept until it is waited for. Leaving stops it."""
+    """Tests that run while others do; what they say is kept until they are waited for. Leaving stops them."""
 
     def __init__(self, *arguments: str, **environment: str) -> None:
-        self.arguments, self.environment = arguments, {**os.environ, **environment}
+        self.arguments, self.environment = (*PYTEST, *arguments), {**os.environ, **environment}
 
     def __enter__(self) -> "Beside":
         self.said = tempfile.TemporaryFile("w+")
