@@ -177,7 +177,7 @@ def _claim(qualification: Qualification, worker: Worker, study: Study, stage: st
     binds, refusal = study.protocol.stage(stage).binds, None
     met = Assignment.objects.filter(item=OuterRef("pk"), worker=worker)
     unmet = limits.allowed(_free(study, stage).exclude(Exists(met)), enrolment, study)
-    for part, there in parts.turns(unmet, enrolment, study, stage):
+    for part, there in parts.turns(unmet, enrolment, study, stage, qualification.queue_seen_until):
         try:
             count = limits.room(enrolment, study, stage, part)
         except LimitReached as reached:  # of this part; another may be larger

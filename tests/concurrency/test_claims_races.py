@@ -68,8 +68,8 @@ def lease(worker, study, stage):
 
 @pytest.mark.parametrize("attempt", range(3))
 def test_a_crowd_that_begins_at_once_ends_in_one_part_each(attempt):
-    study = make_claim_study(splits=["dev", "train", "test"] * 8, items_per_sitting=2)
-    crowd = [make_claim_worker(study, f"w{n}") for n in range(8)]
+    study = make_claim_study(splits=["dev", "train", "test"] * 12, items_per_sitting=2)
+    crowd = [make_claim_worker(study, f"w{n}") for n in range(8)]  # so many items that everybody finds a beginning
 
     def live(worker):
         for _ in range(2):
