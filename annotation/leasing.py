@@ -112,8 +112,9 @@ def _resume(worker: Worker, study: Study, stage: str, *, at: datetime) -> Sittin
 
 def _revive(sitting: Sitting, study: Study, worker: Worker, *, at: datetime) -> bool:
     """Take up a lapsed sitting again, with those of its items that are still to be had."""
-    lapsed = {a.item_id: a for a in sitting.assignments.filter(state=State.EXPIRED)}
-    items = list(_free(study, sitting.stage).filter(pk__in=lapsed).order_by("pk").select_for_update(of=("self",)))
+    # All of its items, free or not: everybody who locks a sitting has locked these before.
+    lapsed = {a.item_id: a for a in lock([sitting]) if a.state == State.EXPIRED}
+    items = list(_free(study, sitting.stage).filter(pk__in=lapsed).order_by("pk"))
     if not items:
         return False
     ASSIGNMENT.move([a for a in lapsed.values() if a.role != Item.Role.WORK], State.LEASED, closed_at=None)

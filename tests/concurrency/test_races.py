@@ -3,8 +3,11 @@
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from random import Random
+from threading import Event
+from time import monotonic, sleep
 
 import pytest
+from django.db import connection, transaction
 
 from annotation import leasing, submission
 from annotation.errors import Closed, NothingLeft
@@ -155,3 +158,40 @@ def test_a_crowd_that_also_walks_away_ends_with_exactly_two_annotations_per_item
     assert counted == {f"q{n}": 2 for n in range(1, 31)}
     assert Item.objects.exclude(open_seats=0).exclude(stage="validate").count() == 0
     assert Resolution.objects.count() == Item.objects.exclude(state="open").count()
+
+
+def is_waited_for():
+    """Whether some transaction waits for a lock."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        return bool(cursor.fetchone()[0])
+
+
+def test_a_lapsed_sitting_is_taken_up_while_somebody_closes_it():
+    """Both lock its items before itself, also those that are not free any more: else each would wait for the other."""
+    study = make_study(items_per_sitting=2)
+    first, second = make_items(study, 2)
+    worker = make_worker(study, "back")
+    sitting, _ = leasing.lease(worker, study, "generate", at=NOON)
+    leasing.expire(at=LATER)
+    study.options["items_per_sitting"] = 1
+    for code in ("other", "another"):
+        submitted, _ = leasing.lease(make_worker(study, code), study, "generate", at=LATER)
+        submission.submit(submitted, answers(submitted), at=LATER)
+    begun = Event()
+
+    def close(until):
+        with transaction.atomic():
+            list(Item.objects.filter(pk=first.pk).select_for_update())
+            list(Sitting.objects.filter(pk=sitting.pk).select_for_update())
+            begun.set()
+            while not is_waited_for() and monotonic() < until:
+                sleep(0.01)
+            list(Item.objects.filter(pk=second.pk).select_for_update())
+        return "closed"
+
+    def come_back(until):
+        begun.wait(timeout=30)
+        return leasing.lease(worker, study, "generate", at=LATER)[0].pk
+
+    assert at_once([close, come_back], lambda do: do(monotonic() + 30)) == ["closed", sitting.pk]
