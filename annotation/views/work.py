@@ -453,6 +453,7 @@ def _page(
         "assignment": assignment,
         "payload": {**fitting.seen(stage, assignment), **(stage.shows or {})},
         "item_template": looks.item_templates(sitting.study.protocol_slug),
+        "styles": looks.styles(stage),
         "instructions": _instructions(sitting),
         "number": number,
         "total": len(assignments),

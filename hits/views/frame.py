@@ -80,6 +80,7 @@ def _preview(request: HttpRequest, hit: Hit) -> HttpResponse:
         "example": example,
         "payload": payload,
         "item_template": looks.item_templates(study.protocol_slug),
+        "styles": looks.styles(stage),
         "instructions": looks.instructions_templates(study.protocol_slug, batch.stage),
         "steps": screen.steps(stage, {}, []) if not stage.judges else [],
     }
