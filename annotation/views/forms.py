@@ -54,6 +54,18 @@ class StudyForm(ConsoleForm):
         return {name: value for name, value in given.items() if value not in (None, "")}
 
 
+class LateForm(ConsoleForm):
+    """The settings of a study that may be changed at any time."""
+
+    def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for option in study.protocol.known_options.values():
+            if option.late:
+                self.fields[option.name] = _field(option, study.protocol)
+                self.fields[option.name].initial = study.options.get(option.name)
+                self.fields[option.name].required = True
+
+
 def _field(option: Option, protocol: Protocol) -> forms.Field:
     words: dict[str, Any] = {
         "required": False,

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -16,7 +17,7 @@ from annotation.errors import Refusal
 from annotation.models import Study
 from annotation.overview import PLACES
 from annotation.views.figures import Figure, figure
-from annotation.views.forms import OPTION, StudyForm
+from annotation.views.forms import OPTION, LateForm, StudyForm
 from annotation.views.pages import (
     actor,
     for_researchers,
@@ -139,10 +140,21 @@ def _create(request: HttpRequest, form: StudyForm) -> Study | None:
 
 
 @for_team
-@require_GET
+@require_http_methods(["GET", "POST"])
 def settings(request: HttpRequest, study: Study) -> HttpResponse:
-    """What the study collects under, and who is in its team."""
+    """What the study collects under, and who is in its team; those settings that may be changed can be."""
+    if request.method == "POST" and not may_change(request):
+        raise PermissionDenied
+    form = LateForm(study, request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        changed = {name: value for name, value in form.cleaned_data.items() if value != study.options.get(name)}
+        if changed:
+            intake.change_options(study, changed, by=actor(request), at=timezone.now())
+        return redirect("annotation:settings", study.slug)
     known = study.protocol.known_options
     options = [(known[name], value) for name, value in study.options.items() if name in known]
-    context = {"options": options, "protocol": study.protocol, "team": study.team.order_by("username")}
-    return show(request, study, "annotation/console/settings.html", context)
+    fixed = [(option, value) for option, value in options if not option.late]
+    context = {"options": fixed, "form": form, "protocol": study.protocol, "team": study.team.order_by("username")}
+    context["late"] = [(option, value) for option, value in options if option.late]
+    status = 422 if form.errors else 200
+    return show(request, study, "annotation/console/settings.html", context, status=status)

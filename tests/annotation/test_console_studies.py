@@ -286,6 +286,25 @@ def test_settings_show_the_protocol_its_source_the_options_and_the_team(client, 
         assert said in page
 
 
+def test_what_may_be_changed_at_any_time_is_changed_on_its_page_by_who_may(client, maria):
+    study = make_study("claims", protocol="creak")
+    study.team.add(maria)
+    client.force_login(maria)
+    page = address("annotation:settings", study)
+    assert "What may be changed" in client.get(page).content.decode()
+    assert client.post(page, {"first_person": "shout"}).status_code == 422
+    for _ in range(2):  # what is so already changes nothing
+        assert client.post(page, {"first_person": "warn", "items_per_sitting": "9"}).status_code == 302
+    study.refresh_from_db()
+    assert (study.options["first_person"], study.options["items_per_sitting"]) == ("warn", study.protocol.read_options({})["items_per_sitting"])
+    assert list(Event.objects.filter(what="settings changed").values_list("actor", "details")) == [
+        ("user:maria", {"first_person": "warn"})
+    ]
+    client.force_login(onlooker := make_onlooker())
+    study.team.add(onlooker)
+    assert client.post(page, {"first_person": "block"}).status_code == 403
+
+
 # --- The account --------------------------------------------------------------------------------
 
 
