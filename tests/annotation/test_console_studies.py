@@ -296,7 +296,10 @@ def test_what_may_be_changed_at_any_time_is_changed_on_its_page_by_who_may(clien
     for _ in range(2):  # what is so already changes nothing
         assert client.post(page, {"first_person": "warn", "items_per_sitting": "9"}).status_code == 302
     study.refresh_from_db()
-    assert (study.options["first_person"], study.options["items_per_sitting"]) == ("warn", study.protocol.read_options({})["items_per_sitting"])
+    assert (study.options["first_person"], study.options["items_per_sitting"]) == (
+        "warn",
+        study.protocol.read_options({})["items_per_sitting"],
+    )
     assert list(Event.objects.filter(what="settings changed").values_list("actor", "details")) == [
         ("user:maria", {"first_person": "warn"})
     ]

@@ -6,7 +6,16 @@ import pytest
 
 from annotation import exclusion, leasing, submission
 from annotation.models import Annotation, Enrolment, Event, Revocation
-from tests.factories import FALSE_ANSWER, FILTER_ANSWER, NORMAL_ANSWER, make_items, make_study, make_worker
+from tests.claims import hand_in, make_claim_study, make_claim_worker, refs, reviewed, take, written
+from tests.factories import (
+    FALSE_ANSWER,
+    FILTER_ANSWER,
+    LONG_AGO,
+    NORMAL_ANSWER,
+    make_items,
+    make_study,
+    make_worker,
+)
 from validation import quality
 from validation.models import Score, Writing
 
@@ -153,3 +162,18 @@ def test_who_was_restored_is_not_revoked_again_on_the_same_numbers():
     revocation.restore(Enrolment.objects.get(worker__code="cat"), by="user:eva", why="Hard items.", at=NOON + HOUR)
     judge(study, NOON + 2 * HOUR)
     assert Enrolment.objects.get(worker__code="cat").state == "active"
+
+
+def test_what_is_repeated_in_another_stage_is_found_as_well():
+    long = "Paris {} {} a long quiet river that boats from many small towns of the north cross every {} of the year."
+    study = make_claim_study(splits=("train", "train"), contrast_share=1, items_per_sitting=2)
+    sitting = take(study, make_claim_worker(study, "ann"))
+    numbers = [ref[1:] for ref in refs(sitting)]
+    hand_in(sitting, *(written(n, long.format(n, "lies on", "day"), long.format(n, "drank", "day")) for n in numbers))
+    hand_in(take(study, make_claim_worker(study, "bob"), "review"), reviewed(), reviewed())
+    quality.refresh(study, at=LONG_AGO)
+    sitting = take(study, make_claim_worker(study, "eve"), "contrast")
+    flipped = [long.format(ref[1:], "lies on", "night") for ref in refs(sitting)]
+    hand_in(sitting, *({"claim": claim, "explanation": "It is so."} for claim in flipped))
+    quality.refresh(study, at=LONG_AGO, everybody=True)
+    assert Writing.objects.filter(annotation__stage="contrast", copy_of__stage="write").count() == 2
