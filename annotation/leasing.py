@@ -107,7 +107,13 @@ def _resume(worker: Worker, study: Study, stage: str, *, at: datetime) -> Sittin
         sitting__in=unfinished, state=State.EXPIRED, item__stage=stage, item__open_seats__gt=0
     )
     lapsed = free.order_by("-pk").select_related("sitting").first() if unfinished else None
-    return lapsed.sitting if lapsed and _revive(lapsed.sitting, study, worker, at=at) else None
+    if lapsed is None:
+        return None
+    with transaction.atomic():
+        if _revive(lapsed.sitting, study, worker, at=at):
+            return lapsed.sitting
+        transaction.set_rollback(True)  # lets go of the items: for others one waits with empty hands
+    return None
 
 
 def _revive(sitting: Sitting, study: Study, worker: Worker, *, at: datetime) -> bool:

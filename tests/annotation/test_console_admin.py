@@ -11,7 +11,7 @@ from annotation.views.pages import RESEARCHER
 from tests.factories import NORMAL_ANSWER, make_items, make_study
 from tests.people import answer, make_admin, make_researcher
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.sqlite, pytest.mark.django_db]
 OURS = [model for app in ("annotation", "validation") for model in apps.get_app_config(app).get_models()]
 CHANGEABLE = {"study"}
 

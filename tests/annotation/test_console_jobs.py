@@ -16,7 +16,7 @@ from annotation.models import Job
 from tests.factories import NORMAL_ANSWER, make_items, make_study
 from tests.people import answer, make_researcher
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.sqlite, pytest.mark.django_db]
 HTMX = {"HX-Request": "true"}
 ROW = {"id": "p1", "question": "Where is current stored?", "comment": "It is not stored at all."}
 

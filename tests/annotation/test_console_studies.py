@@ -15,7 +15,7 @@ from annotation.views import pages
 from tests.factories import LONG_AGO, NORMAL_ANSWER, make_items, make_sitting, make_study, make_worker
 from tests.people import answer, make_admin, make_onlooker, make_researcher
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.sqlite, pytest.mark.django_db]
 SECOND = timedelta(seconds=1)
 HTMX = {"HX-Request": "true"}
 EVIL = "<script>alert(1)</script>"

@@ -15,7 +15,7 @@ from annotation.models import Annotation, Event, Worker
 from tests.factories import LONG_AGO, NORMAL_ANSWER, make_items, make_sitting, make_study, make_worker
 from tests.people import answer, make_onlooker, make_researcher
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.sqlite, pytest.mark.django_db]
 EVIL = "<script>alert(1)</script>"
 
 

@@ -14,6 +14,8 @@ from config.wsgi import application
 from tests.factories import make_items, make_sitting, make_study
 
 # An answer has rules that no schema says, and 422 is for those.
+
+pytestmark = pytest.mark.sqlite  # what is sent is stored on both databases by other tests
 RULES = [positive_data_acceptance]
 BOUNDED = settings(
     max_examples=50,

@@ -18,7 +18,7 @@ from tests.ratings import BY, SYSTEMS, give, make_answers_study, make_outputs_st
 from validation import exports
 from validation.queries import agreement_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.sqlite, pytest.mark.django_db]
 DATA = Path(__file__).parents[2] / "data"
 
 

@@ -11,7 +11,7 @@ from annotation import leasing, links, qualification, submission, way_in
 from annotation.models import Annotation, Enrolment, Feedback, Sitting
 from tests.factories import NORMAL_ANSWER, make_items, make_study, make_worker
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.sqlite, pytest.mark.django_db]
 NORMAL = {"question": "usable", "response": "informative", "wrong": "no"}
 HOST, THEN = "https://work.example", "/go/on/"
 HTMX = {"HX-Request": "true"}

@@ -14,7 +14,7 @@ from tests.annotation.test_way_in import Person, reviewed, study_with_a_way
 from tests.factories import FALSE_ANSWER, NORMAL_ANSWER, make_items, make_study, make_worker
 from tests.people import make_researcher
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.sqlite, pytest.mark.django_db]
 NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)
 
 

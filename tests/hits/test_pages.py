@@ -16,7 +16,7 @@ from tests.factories import make_items, make_study
 from tests.hits.rows import NOON, earn, make_batch, make_shop, make_spender, open_account
 from tests.people import answer, make_onlooker, make_researcher
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.sqlite, pytest.mark.django_db]
 TERMS = {
     "stage": "generate",
     "sittings": "4",

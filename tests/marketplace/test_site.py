@@ -11,7 +11,7 @@ from marketplace.models import HIT, Assignment
 from tests.marketplace.market import do, make_requester, make_worker
 from tests.marketplace.test_work import call, make_hit, need
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.sqlite, pytest.mark.django_db]
 SITE = "/marketplace/"
 
 

@@ -16,7 +16,7 @@ from tests.factories import FALSE_ANSWER, FILTER_ANSWER, LONG_AGO, NORMAL_ANSWER
 from tests.people import answer, make_researcher
 from validation.agreement import NO_PAIRS
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.sqlite, pytest.mark.django_db]
 HTMX = {"HX-Request": "true"}
 EVIL = "<script>alert(1)</script>"
 
