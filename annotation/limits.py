@@ -13,11 +13,6 @@ from annotation.models.sittings import State
 from annotation.protocols.base import Payload
 from annotation.protocols.options import read_group_limits, read_slugs
 
-TOO_FEW = (
-    "There are too few items here for anybody to begin: the share that one person may do comes to less than one item. "
-    "Please tell the study's team."
-)
-
 
 def groups_of(payload: Payload, study: Study) -> list[str]:
     """The groups an item is in for the study's limits, such as ["entity=Paris"]."""
@@ -43,9 +38,9 @@ def most(study: Study) -> int | None:
 
 
 def _by_share(study: Study, part: str) -> int:
-    """Shares are of the study's items, or of those of a part."""
+    """A share is of the study's items, or of those of a part; one at least, or nobody could begin in a small one."""
     items = study.part_items.get(part, 0) if part else study.work_items
-    return floor(float(study.options.get("max_share", 0)) * items + 1e-9)
+    return max(1, floor(float(study.options.get("max_share", 0)) * items + 1e-9))
 
 
 def left(enrolment: Enrolment, study: Study, stage: str, part: str) -> int | None:
@@ -73,7 +68,7 @@ def room(enrolment: Enrolment, study: Study, stage: str, part: str = "") -> int:
     if limit is not None:
         count = min(count, limit)
     if count < 1:
-        raise LimitReached(TOO_FEW if part and not _by_share(study, part) else "")
+        raise LimitReached
     return count
 
 

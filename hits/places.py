@@ -66,15 +66,20 @@ def client() -> BotoClient:
 
 
 def close() -> None:
-    """Let go of the connections that are kept."""
-    if _client.cache_info().currsize:
-        client().close()
-        _client.cache_clear()
+    """Let go of the connections that are kept, whatever the settings name by now."""
+    while _open:
+        _open.pop().close()
+    _client.cache_clear()
+
+
+_open: list[BotoClient] = []
 
 
 @lru_cache(maxsize=1)
 def _client(endpoint: str, access_key: str, secret_key: str, region: str, timeout: float, many: int) -> BotoClient:
     """One for all threads: making one reads a service model of megabytes."""
-    return BotoClient(
+    made = BotoClient(
         endpoint, access_key, secret_key, region, read_timeout=timeout, connections=many, record=note_call
     )
+    _open.append(made)
+    return made

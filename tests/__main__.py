@@ -21,6 +21,7 @@ CHECKS = (
     ("mypy",),
 )
 PYTEST = ("-m", "pytest", "-q", "-ra", "--durations=15", "--durations-min=0.5")
+HALF = ("tests/annotation", "tests/validation")  # in time
 NOTHING_COLLECTED = 5
 
 
@@ -63,9 +64,9 @@ def tests(arguments: Sequence[str], up: ExitStack, missing: Sequence[system.Prog
             "tests on PostgreSQL": Beside("-m", marked, *arguments, DATABASE_URL=postgres, **redis()),
         }
         usual = ["-m", "not postgres and not journey"]
-        if not arguments:  # these take as long as all others
-            beside["tests of annotation on SQLite"] = Beside(*usual, "tests/annotation", **redis())
-            usual.append("--ignore=tests/annotation")
+        if not arguments:
+            beside["half the tests on SQLite"] = Beside(*usual, *HALF, **redis())
+            usual += [f"--ignore={folder}" for folder in HALF]
         for each in beside.values():
             up.enter_context(each)
         codes = {"tests on SQLite": run(*PYTEST, *usual, *arguments)}

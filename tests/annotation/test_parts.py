@@ -111,15 +111,14 @@ def test_a_share_is_of_the_parts_items_and_of_what_is_written():
     assert [limit.violations for limit in limits_of(study)] == [1]
 
 
-def test_where_a_share_comes_to_less_than_an_item_the_refusal_says_so():
+def test_where_a_share_comes_to_less_than_an_item_everybody_may_do_one():
     study = make_claim_study(splits=["dev"] * 3, max_share=0.07)
-    with pytest.raises(LimitReached, match="There are too few items here"):
-        take(study, make_claim_worker(study, "ann"))
-
-
-def test_a_part_too_small_for_a_share_does_not_stop_a_larger_one():
-    study = make_claim_study(splits=["dev", "train", "train", "train"], max_share=0.5)
-    assert refs(take(study, make_claim_worker(study, "ann"))) == ["c2"]
+    ann, bob = (make_claim_worker(study, code) for code in ("ann", "bob"))
+    for worker in (ann, bob):
+        assert len(refs(write(study, worker))) == 1
+        with pytest.raises(LimitReached):
+            take(study, worker)
+    assert [limit.violations for limit in limits_of(study)] == [0]
 
 
 def test_the_page_says_how_much_of_their_part_somebody_may_still_do():

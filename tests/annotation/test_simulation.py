@@ -11,7 +11,7 @@ from annotation.simulation import BadCrowd, simulate
 from tests.factories import FALSE_ANSWER, FILTER_ANSWER, NORMAL_ANSWER, make_items, make_study
 from validation.exports import annotation_rows
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.sqlite, pytest.mark.django_db]
 NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)
 
 

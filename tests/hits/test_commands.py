@@ -11,7 +11,7 @@ from hits.models import Batch, Hit
 from marketplace.models import HIT, Assignment
 from tests.hits import shop
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.sqlite, pytest.mark.django_db(transaction=True)]
 TERMS = ("--stage=generate", "--sittings=3", "--reward=1.20")
 
 

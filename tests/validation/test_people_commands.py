@@ -11,7 +11,7 @@ from tests.factories import NORMAL_ANSWER, make_items, make_study
 from tests.people import answer
 from validation.models import Score
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.sqlite, pytest.mark.django_db]
 NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)
 
 
