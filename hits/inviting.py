@@ -78,8 +78,9 @@ def invite(study: Study, worker: Worker, amount: Decimal, reason: str, *, key: s
 def take(visit: Visit, hit: Hit) -> Payment:
     """The compensation of a HIT that its worker has submitted, now to be decided. In the caller's transaction."""
     payment = Payment.objects.select_for_update(of=("self",)).get(batch=hit.batch, visit=None)
-    payment.visit, payment.state = visit, State.DUE
-    payment.save(update_fields=["visit", "state"])
+    # Work that comes in after all is owed, also if its HIT was taken to be over.
+    payment.visit, payment.state, payment.settled_at = visit, State.DUE, None
+    payment.save(update_fields=["visit", "state", "settled_at"])
     Hit.objects.filter(pk=hit.pk, unsold__gt=0).update(unsold=F("unsold") - 1)
     return payment
 

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from annotation.models import Worker
-from hits import payments, publishing, spending, visits, wages
+from hits import inviting, payments, publishing, spending, visits, wages
 from hits.errors import NotNow, OverBudget
 from hits.models import Batch, Grant, Hit, Payment, Visit
 from hits.visits import Where
@@ -96,6 +96,18 @@ def test_the_budget_holds_it_once_and_gets_it_back_when_nobody_comes(study, unlu
     shop.look(study, at=timezone.now() + timedelta(hours=2))
     assert (invitation(study).hits.get().state, Payment.objects.get().state) == (Hit.State.ENDED, "void")
     assert spending.committed(study) == before
+
+
+def test_what_comes_in_after_its_hit_was_taken_to_be_over_is_owed_all_the_same(study, unlucky):
+    compensate(study, unlucky)
+    held = shop.accept(unlucky, invitation(study).hits.get())
+    visit = visits.leave(shop.enter(held), at=timezone.now())
+    inviting.lapse(visit.hit, at=timezone.now())
+    assert Payment.objects.get().state == "void"
+    shop.send(held, visit)
+    shop.look(study)
+    shop.look(study)
+    assert Payment.objects.get().state == "paid"
 
 
 def test_who_has_submitted_work_is_paid_through_it(study):
